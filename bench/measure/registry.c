@@ -41,6 +41,9 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
     if (algorithm->kind == XYL_ALGORITHM_LANES)
         fprintf(out, "; K leaders of a node, %u ... %u, default by size",
                 radix->least, radix->most);
+    else if (radix->preset == 0)
+        fprintf(out, "; K ranks of a group, %u ... %u, default by caches",
+                radix->least, radix->most);
     else
         fprintf(out, "; K %u ... %u, default %u", radix->least, radix->most,
                 radix->preset);

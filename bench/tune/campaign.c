@@ -146,6 +146,8 @@ int campaign_asks_for(const struct campaign *c, size_t plan, size_t size)
     const char *begin = c->search->options->plans;
 
     return tune_plan_applies(&c->plan[plan], c->bytes[size]) &&
+           tune_plan_fits(c->coll, &c->plan[plan], &c->search->place->shape,
+                          c->bytes[size]) &&
            (begin == NULL ||
             strncmp(c->plan[plan].algorithm, begin, strlen(begin)) == 0);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/choose/tuning.h"
 #include "collectives/stages/choice.h"
 #include "runtime/base/file.h"
 
@@ -19,7 +20,8 @@ enum {
     RADIXES = sizeof radixes / sizeof *radixes,
     SEND_WINDOW = 4,
     RECV_WINDOW = 8,
-    SHAPES_MAX = 64
+    SHAPES_MAX = 64,
+    WINDOW_BYTES = 64 << 20 /* the least that nodes have by default */
 };
 
 struct list {
@@ -203,7 +205,8 @@ static int fits(const xyl_algorithm_t *algorithm, xylem_coll_t coll,
          algorithm->kind == XYL_ALGORITHM_LEVELS) &&
         (shape->nodes == 1 || shape->node_ranks == 1))
         return 0;
-    return xyl_algorithm_does(algorithm, coll) &&
+    return (algorithm->needs & XYL_STANDS_FOR_KIND) == 0 &&
+           xyl_algorithm_does(algorithm, coll) &&
            xyl_algorithm_fits(algorithm, &problem, NULL);
 }
 
@@ -220,6 +223,30 @@ size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
         if (fits(all[i], coll, shape))
             add_algorithm(&list, &shapes, all[i]);
     return list.count;
+}
+
+int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
+                   const struct tune_shape *shape, size_t bytes)
+{
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    xyl_problem_t problem = {
+        .coll = coll,
+        .ranks = ranks_of(shape),
+        .count = bytes,
+        .element_bytes = 1,
+        .is_commutative = 1,
+        .shares_memory = 1,
+        .segment_bytes = plan->segment_bytes,
+        .node = {.limits = &xyl_limits_builtin,
+                 .window_bytes = WINDOW_BYTES,
+                 .long_window_bytes = WINDOW_BYTES / 2 * 3}};
+
+    if (!xyl_algorithm_parse(coll, plan->algorithm, &named, why) ||
+        named.algorithm == NULL || named.algorithm->kind != XYL_ALGORITHM_NODE)
+        return 1;
+    problem.radix = named.radix;
+    return xyl_algorithm_fits(named.algorithm, &problem, NULL);
 }
 
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes)

@@ -31,6 +31,11 @@ size_t tune_plan_neighbours(const struct tune_plan *plan,
                             const struct tune_shape *shape,
                             struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX]);
 
+/* Whether calls of so many bytes can take the plan, by the room that nodes have
+ * by default. */
+int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
+                   const struct tune_shape *shape, size_t bytes);
+
 /* Whether the plan differs, for so many bytes, from those with shorter
  * segments or fewer leaders. */
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes);

@@ -56,6 +56,21 @@ static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
     return facts;
 }
 
+static uint32_t problem_facts(const xyl_problem_t *problem)
+{
+    uint32_t facts = problem->on_device ? XYL_FACT_DEVICE : XYL_FACT_HOST;
+
+    if (problem->shares_memory)
+        facts |= XYL_FACT_MEMORY;
+    if (problem->combines_sums)
+        facts |= XYL_FACT_SUMS;
+    if (problem->in_arrival_order)
+        facts |= XYL_FACT_ORDER;
+    else if (problem->is_commutative)
+        facts |= XYL_FACT_FIXED;
+    return facts;
+}
+
 static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 {
     xyl_query_t query = {.coll = problem->coll,
@@ -67,13 +82,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
                          .bytes = problem->count * problem->element_bytes};
     const xyl_levels_t *levels;
 
-    if (problem->shares_memory)
-        query.facts = XYL_FACT_MEMORY;
-    query.facts |= problem->on_device ? XYL_FACT_DEVICE : XYL_FACT_HOST;
-    if (problem->in_arrival_order)
-        query.facts |= XYL_FACT_ORDER;
-    else if (problem->is_commutative)
-        query.facts |= XYL_FACT_FIXED;
+    query.facts = problem_facts(problem);
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;
@@ -104,20 +113,40 @@ static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
     return NULL;
 }
 
-/* What goes between nodes is the rule's, too. */
-static xyl_named_t named_by(const xyl_candidate_t *candidate)
-{
-    return (xyl_named_t){.algorithm = candidate->algorithm,
-                         .radix = candidate->rule->radix};
-}
-
 /* Of an algorithm that it names. */
 static int rule_applies(const xyl_rule_t *rule,
                         const xyl_algorithm_t *algorithm,
                         const xyl_query_t *query, const xyl_problem_t *problem)
 {
+    xyl_problem_t asked = *problem;
+
+    asked.radix = rule->radix;
     return xyl_rule_holds(rule, query) && xyl_rule_pays(rule, query) &&
-           xyl_algorithm_fits(algorithm, problem, NULL);
+           xyl_algorithm_fits(algorithm, &asked, NULL);
+}
+
+/* The first of a kind that fits. */
+static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
+                                                  const xyl_query_t *query,
+                                                  const xyl_problem_t *problem,
+                                                  xyl_algorithm_kind_t kind)
+{
+    const xyl_candidate_t *candidate =
+        xyl_tuning_candidates(team->context, query->coll);
+
+    for (; candidate->rule != NULL; candidate++)
+        if (candidate->algorithm->kind == kind &&
+            (candidate->algorithm->needs & XYL_STANDS_FOR_KIND) == 0 &&
+            rule_applies(candidate->rule, candidate->algorithm, query, problem))
+            return candidate;
+    return NULL;
+}
+
+/* What goes between nodes is the rule's, too. */
+static xyl_named_t named_by(const xyl_candidate_t *candidate)
+{
+    return (xyl_named_t){.algorithm = candidate->algorithm,
+                         .radix = candidate->rule->radix};
 }
 
 static int by_table(const xylem_team_t *team, const xyl_query_t *query,
@@ -157,6 +186,7 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
                               const xyl_problem_t *problem,
                               xyl_decision_t *decision)
 {
+    xyl_problem_t asked = *problem;
     const char *name = xyl_coll_traits(args->coll)->name, *missing;
     char why[XYL_ALGORITHM_WHY_BYTES];
 
@@ -168,8 +198,9 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
                         "%s: algorithm '%s': %s; docs/algorithms.md lists all",
                         name, args->algorithm, why);
     decision->by = "asked for by the call";
+    asked.radix = decision->named.radix;
     if (decision->named.algorithm != NULL &&
-        !xyl_algorithm_fits(decision->named.algorithm, problem, &missing))
+        !xyl_algorithm_fits(decision->named.algorithm, &asked, &missing))
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: algorithm %s %s", name,
                         args->algorithm, missing);
     return XYLEM_OK;
@@ -234,19 +265,38 @@ static const xyl_algorithm_t *choose_level(const xylem_team_t *team,
     return decision.named.algorithm;
 }
 
-static const xyl_algorithm_t *choose_program(xylem_coll_t coll)
+static const xyl_algorithm_t *choose_in_memory(const xylem_team_t *team,
+                                               xyl_problem_t *problem)
 {
-    return xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE);
+    const uint64_t bytes = xyl_problem_bytes(problem);
+    const xyl_query_t query = {.coll = problem->coll,
+                               .team = XYL_TEAM_BOARD,
+                               .ranks = problem->ranks,
+                               .nodes = 1,
+                               .node_ranks = problem->ranks,
+                               .bytes = bytes,
+                               .total = bytes * problem->ranks,
+                               .facts = problem_facts(problem)};
+    const xyl_candidate_t *found =
+        candidate_that_fits(team, &query, problem, XYL_ALGORITHM_NODE);
+
+    assert(found != NULL); /* the built-in table has one for each */
+    problem->radix = found->rule->radix;
+    return found->algorithm;
 }
 
-static const xyl_chooser_t chooser = {choose_level, choose_program};
+static const xyl_chooser_t chooser = {choose_level, choose_in_memory};
 
 /* ---- the decision ---- */
 
 /* The part of a problem that is equal on all ranks. */
-static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
-                            int is_commutative, xyl_problem_t *problem)
+static xylem_status_t problem_outline(xylem_team_t *team,
+                                      const xylem_coll_args_t *args,
+                                      int is_commutative,
+                                      xyl_problem_t *problem)
 {
+    const xyl_group_t all = {team->size, team->rank, NULL};
+
     xyl_call_outline(team, args, is_commutative, problem);
     problem->in_arrival_order =
         xyl_choose_arrival_order(team, args, is_commutative);
@@ -260,6 +310,14 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
         problem->count = common_bytes(team, args);
         problem->element_bytes = 1;
     }
+    problem->combines_sums = xyl_choose_reproducible(team, args) &&
+                             !xyl_op_is_orderless(args->op, args->type);
+    problem->segment_bytes = args->segment_bytes != 0
+                                 ? args->segment_bytes
+                                 : team->context->config.segment_bytes;
+    problem->node.in_parts = (args->flags & XYLEM_FLAG_PARTS) != 0;
+    return problem->shares_memory ? xyl_node_outline(team, &all, problem)
+                                  : XYLEM_OK;
 }
 
 /* A rank that went by other nodes than the others would choose another plan. */
@@ -279,9 +337,10 @@ static xylem_status_t look_up(xylem_team_t *team, const xylem_coll_args_t *args,
 
     if (status != XYLEM_OK)
         return status;
-    problem_outline(team, args, is_commutative, problem);
-    *query = query_of(team, problem);
-    return XYLEM_OK;
+    status = problem_outline(team, args, is_commutative, problem);
+    if (status == XYLEM_OK)
+        *query = query_of(team, problem);
+    return status;
 }
 
 static xylem_status_t no_algorithm(xylem_coll_t coll)
@@ -296,20 +355,28 @@ static xylem_status_t decide_algorithm(const xylem_team_t *team,
                                        xyl_decision_t *decision)
 {
     const xyl_candidate_t *candidate;
+    xyl_algorithm_kind_t kind;
+    int stands_for_kind;
 
     if (decision->named.algorithm == NULL)
         by_setting(team, query, problem, decision);
-    if (decision->named.algorithm == NULL)
-        return by_table(team, query, problem, decision) ||
-                       by_list(query, problem, decision)
-                   ? XYLEM_OK
-                   : no_algorithm(query->coll);
-    if (!runs_as_ruled(decision->named.algorithm->kind))
+    if (decision->named.algorithm == NULL &&
+        !by_table(team, query, problem, decision) &&
+        !by_list(query, problem, decision))
+        return no_algorithm(query->coll);
+    kind = decision->named.algorithm->kind;
+    stands_for_kind =
+        (decision->named.algorithm->needs & XYL_STANDS_FOR_KIND) != 0;
+    if (!stands_for_kind && (decision->rule != NULL || !runs_as_ruled(kind)))
         return XYLEM_OK;
-    candidate = candidate_of_kind(team, query, decision->named.algorithm->kind);
+    candidate = stands_for_kind
+                    ? candidate_that_fits(team, query, problem, kind)
+                    : candidate_of_kind(team, query, kind);
     if (candidate == NULL)
         return no_algorithm(query->coll);
     decision->rule = candidate->rule;
+    if (stands_for_kind)
+        decision->named = named_by(candidate);
     return XYLEM_OK;
 }
 

@@ -230,7 +230,9 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
                "operation";
     if ((needs & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
         return "needs ranks that fill node after node";
-    return NULL;
+    return algorithm->lacks != NULL && problem->node.limits != NULL
+               ? algorithm->lacks(problem)
+               : NULL;
 }
 
 int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,

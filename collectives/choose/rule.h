@@ -19,8 +19,10 @@ enum {
     XYL_FACT_DEVICE = 32,  /* and their buffers lie in that of GPUs */
     XYL_FACT_ORDER = 64,   /* contributions are combined as they come */
     XYL_FACT_HOST = 128,   /* no buffer lies in memory of GPUs */
-    XYL_FACT_FIXED = 256   /* contributions are combined in a fixed order, which
+    XYL_FACT_FIXED = 256,  /* contributions are combined in a fixed order, which
                               need not be that of ranks */
+    XYL_FACT_SUMS = 512    /* contributions are summed so that the order leaves
+                              no trace */
 };
 
 /* How ranks come to a call, as far as it is known; bits. */

@@ -9,9 +9,9 @@ import json
 import sys
 
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
-TEAMS = ["node", "nodes", "seats", "leaders"]
+TEAMS = ["node", "nodes", "seats", "leaders", "board"]
 FACTS = ["shared", "switches", "many nodes", "room", "memory", "device",
-         "any order", "host", "fixed order"]
+         "any order", "host", "fixed order", "same bits"]
 ARRIVALS = ["synchronised", "random", "late"]
 
 
@@ -58,8 +58,7 @@ def pays(cases):
 
 def members(rule, origins):
     yield "colls", colls(rule["for"])
-    team = rule.get("team")
-    yield "teams", 1 << TEAMS.index(team) if team else "XYL_TEAM_ANY"
+    yield "teams", bits(listed(rule["team"]), TEAMS) if "team" in rule else "XYL_TEAM_ANY"
     for key in "ranks", "nodes", "node_ranks":
         least, most = spread(rule[key]) if key in rule else (0, "UINT32_MAX")
         yield key, "{%s, %s}" % (least, most)

@@ -83,6 +83,24 @@ static int word_read(const json_t *json, const char *const *words,
     return 0;
 }
 
+/* The bits of a word, or of a list of words. */
+static int words_read(const json_t *json, const char *const *words,
+                      uint32_t *bits_out)
+{
+    uint32_t number, bits = 0;
+    size_t i;
+
+    if (word_read(json, words, &number))
+        bits = 1u << number;
+    for (i = 0; i < json_array_size(json); i++) {
+        if (!word_read(json_array_get(json, i), words, &number))
+            return 0;
+        bits |= 1u << number;
+    }
+    *bits_out = bits;
+    return bits != 0;
+}
+
 /* ---- the members of a rule ---- */
 
 static int coll_add(const json_t *json, uint32_t *colls)
@@ -115,15 +133,15 @@ static xylem_status_t read_for(const reader_t *reader, const json_t *json)
 
 static xylem_status_t read_team(const reader_t *reader, const json_t *json)
 {
-    static const char *const words[] = {"node", "nodes", "seats", "leaders",
-                                        NULL};
-    uint32_t number;
+    static const char *const words[] = {"node",    "nodes", "seats",
+                                        "leaders", "board", NULL};
+    static const char wants[] = "\"node\", \"nodes\", \"seats\", "
+                                "\"leaders\" or \"board\", or a list of them";
 
-    if (!word_read(json, words, &number))
-        return wrong(reader, "team",
-                     "\"node\", \"nodes\", \"seats\" or \"leaders\"");
-    reader->rule->teams = 1u << number;
-    return XYLEM_OK;
+    reader->rule->teams = 0;
+    return words_read(json, words, &reader->rule->teams)
+               ? XYLEM_OK
+               : wrong(reader, "team", wants);
 }
 
 static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
@@ -142,37 +160,20 @@ static xylem_status_t read_arrivals(const reader_t *reader, const json_t *json)
 {
     static const char wants[] = "\"synchronised\", \"random\" or \"late\", "
                                 "or a list of them";
-    uint32_t number;
-    size_t i;
 
-    if (!json_is_array(json)) {
-        if (!word_read(json, arrivals_words, &number))
-            return wrong(reader, "arrivals", wants);
-        reader->rule->arrivals = 1u << number;
-        return XYLEM_OK;
-    }
-    for (i = 0; i < json_array_size(json); i++) {
-        if (!word_read(json_array_get(json, i), arrivals_words, &number))
-            return wrong(reader, "arrivals", wants);
-        reader->rule->arrivals |= 1u << number;
-    }
-    return i > 0 ? XYLEM_OK : wrong(reader, "arrivals", wants);
+    return words_read(json, arrivals_words, &reader->rule->arrivals)
+               ? XYLEM_OK
+               : wrong(reader, "arrivals", wants);
 }
 
 static int facts_read(const json_t *json, uint32_t *facts)
 {
     static const char *const words[] = {
-        "shared", "switches",  "many nodes", "room",        "memory",
-        "device", "any order", "host",       "fixed order", NULL};
-    uint32_t number;
-    size_t i;
+        "shared",    "switches", "many nodes",  "room",      "memory", "device",
+        "any order", "host",     "fixed order", "same bits", NULL};
 
-    for (i = 0; i < json_array_size(json); i++) {
-        if (!word_read(json_array_get(json, i), words, &number))
-            return 0;
-        *facts |= 1u << number;
-    }
-    return json_is_array(json);
+    return json_is_array(json) &&
+           (json_array_size(json) == 0 || words_read(json, words, facts));
 }
 
 static int pays_member_read(const char *key, const json_t *json,

@@ -28,8 +28,10 @@ enum {
     XYL_NEEDS_EVEN = 2,         /* ranks */
     XYL_NEEDS_FILLED_NODES = 4, /* ranks are numbered node after node */
     XYL_TAKES_SEGMENTS = 8,
-    XYL_READS_CALL = 16,  /* the arguments, beside the problem */
-    XYL_NEEDS_DEVICE = 32 /* ranks that ask each other for memory of GPUs */
+    XYL_READS_CALL = 16,   /* the arguments, beside the problem */
+    XYL_NEEDS_DEVICE = 32, /* ranks that ask each other for memory of GPUs */
+    /* It is a name for the first of its kind that the tables take. */
+    XYL_STANDS_FOR_KIND = 64
 };
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)
@@ -51,6 +53,10 @@ typedef struct xyl_algorithm {
         /* LANES: those of han->lane. Errors are kept there. */
         void (*add_stages)(struct xyl_han *han);
     };
+    /* NODE: what it needs beside and the problem, with what is the node's in
+     * it, has not, a static string; returns NULL where it fits. Looks only at
+     * what is equal on all ranks. NULL: it needs nothing. */
+    const char *(*lacks)(const struct xyl_problem *problem);
 } xyl_algorithm_t;
 
 #define XYL_ALGORITHM_DECLARE(name)                                            \

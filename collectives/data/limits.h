@@ -13,20 +13,14 @@
 /* name, least, most, what it is: of bytes unless it says otherwise. */
 #define XYL_LIMIT_MAP(X)                                                       \
     X(bcast_segment, 64, 1 << 30, "a segment on a node, at least")             \
-    X(bcast_groups, 0, 1 << 30, "a message that goes by groups, at most")      \
     X(groups_seats, 2, 1024, "seats that are worth groups, at least")          \
-    X(barrier_all_seats, 2, 1024,                                              \
-      "seats of a barrier that look at all, at most")                          \
     X(bcast_segments, 1, 64, "segments of a piece, about")                     \
     X(bcast_share, 1, 1 << 20,                                                 \
       "how many times as long it is read where it lies")                       \
-    X(reduce_alone, 0, 1 << 30, "what the root combines by itself, at most")   \
     X(hand_over, 0, 1 << 30,                                                   \
       "input that few seats read leaves its seat's own caches, at most")       \
     X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
     X(hand_over_seats, 2, 1 << 20, "the same, from so many seats on")          \
-    X(reduce_alone_seats, 1, 1024,                                             \
-      "seats for which it does so in any case, at most")                       \
     X(reduce_alone_segments, 1, 64, "segments of that, about")                 \
     X(reduce_alone_segment_min, 64, 1 << 30, "a segment of that, at least")    \
     X(reduce_alone_segment_max, 64, 1 << 30, "and at most")                    \
@@ -43,9 +37,6 @@
     X(many_seats, 2, 1 << 20, "seats that are many, at least")                 \
     X(claim_pieces_many, 1, 1 << 20, "pieces that so many wait for, at most")  \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
-    X(reduce_pairs, 64, 1 << 30, "a reduce that goes by pairs, at least")      \
-    X(reduce_pairs_many, 64, 1 << 30, "the same of many seats")                \
-    X(level_pairs, 64, 1 << 30, "a part of a level that does so, at least")    \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \
     X(pair_patience_parts, 1, 1 << 10,                                         \
@@ -55,19 +46,9 @@
     X(pair_room, 0, 100,                                                       \
       "percent of the cells that late ranks can need, which lie in its "       \
       "window; the others come from the pool")                                 \
-    X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \
-    X(allreduce_short_seats, 1, 1024,                                          \
-      "seats that do so with short ones, at most")                             \
-    X(allreduce_short, 0, 1 << 30, "these, at most")                           \
-    X(allreduce_first, 0, 1 << 30, "what the first seat combines, at most")    \
-    X(allreduce_slices, 0, 1 << 30, "what goes by a slice per seat, at most")  \
     X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
     X(allreduce_led_seats, 2, 1024, "seats that look at the first, at least")  \
-    X(allgather_first, 0, 1 << 30, "what the first seat gathers, at most")     \
-    X(allgather_first_seats, 2, 1024, "seats for which it does, at least")     \
     X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
-    X(alltoall_rounds, 64, 1 << 30, "a block that goes in rounds, at least")   \
-    X(alltoall_rounds_seats, 3, 1024, "seats for which they do, at least")     \
     X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
     X(alltoall_read, 128, 1 << 30,                                             \
       "a block of an alltoall that its receiver reads where it lies, at "      \
@@ -82,8 +63,6 @@
       "its sender waits so many us for the receiver, at most")                 \
     X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
-    X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \
-    X(scan_chain_all, 256, 1 << 30, "the same of all seats")                   \
     X(scan_chain_pieces, 1, 1024, "pieces of that, about")                     \
     X(scan_chain_piece_min, 64, 1 << 30, "a piece of that, at least")          \
     X(scan_chain_piece_max, 64, 1 << 30, "and at most")                        \

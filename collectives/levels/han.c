@@ -70,12 +70,13 @@ static xyl_role_t lane_result(const xyl_han_t *han)
 
 /* Through memory; NULL: that cannot be had. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
-                                  const xyl_algorithm_t *program,
+                                  const xyl_algorithm_t *algorithm,
                                   const xyl_stage_spec_t *spec)
 {
     const xyl_node_part_t part = {
         .coll = coll,
-        .algorithm = program,
+        .algorithm = algorithm,
+        .chooser = han->choice->chooser,
         .group = han->seats,
         .root = han->node_root,
         .is_in_place =
@@ -96,11 +97,10 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
 static void add_within(xyl_han_t *han, xylem_coll_t coll,
                        const xyl_stage_spec_t *spec)
 {
-    const xyl_algorithm_t *program = han->choice->chooser->program(coll);
     const xyl_tree_spec_t tree = {han->seats, han->choice->node_tree,
                                   han->node_root, 0, NULL};
 
-    if (add_in_memory(han, coll, program, spec) != NULL ||
+    if (add_in_memory(han, coll, NULL, spec) != NULL ||
         han->status != XYLEM_OK || han->seats.size == 1)
         return;
     han->status = coll == XYLEM_COLL_BCAST

@@ -303,9 +303,9 @@ void xyl_han_write_program(xyl_han_t *han, const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
     if (han->status == XYLEM_OK)
-        han->status = xyl_node_level_write(
-            han->operation->request.team, &han->seats,
-            han->choice->chooser->program(problem->coll), problem, program);
+        han->status =
+            xyl_node_level_write(han->operation->request.team, &han->seats,
+                                 han->choice->chooser, problem, program);
 }
 
 void xyl_han_add_node(xyl_han_t *han, const xyl_problem_t *problem,

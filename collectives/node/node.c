@@ -382,22 +382,23 @@ static uint64_t share_bytes_of(const xylem_context_t *context)
     return context->shm->ops->share == NULL ? 0 : context->config.share_bytes;
 }
 
-/* Fills in what is the node's own. */
-static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
-                                const xyl_algorithm_t *algorithm,
-                                xyl_problem_t *problem,
-                                xyl_node_program_t *program)
+xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
+                                xyl_problem_t *problem)
 {
-    xylem_status_t status = groups_of(team, seats, &problem->node.group_of);
-
-    if (status != XYLEM_OK)
-        return status;
     problem->rank = seats->rank;
     problem->ranks = seats->size;
     problem->node.limits = xyl_limits_of(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
     problem->node.long_window_bytes = longest_window(team->context);
     problem->node.share_bytes = share_bytes_of(team->context);
+    problem->shares_memory = 1;
+    return groups_of(team, seats, &problem->node.group_of);
+}
+
+static xylem_status_t program_write(const xyl_algorithm_t *algorithm,
+                                    const xyl_problem_t *problem,
+                                    xyl_node_program_t *program)
+{
     program->element_bytes = problem->element_bytes;
     algorithm->program(problem, program);
     return xyl_node_program_status(program);
@@ -447,10 +448,12 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
     xylem_status_t status;
 
     problem.segment_bytes = choice->segment_bytes;
+    problem.radix = choice->radix;
     problem.node.in_parts = (call->args->flags & XYLEM_FLAG_PARTS) != 0;
     xyl_node_program_init(&program);
-    status =
-        write_for(call->team, &seats, choice->algorithm, &problem, &program);
+    status = xyl_node_outline(call->team, &seats, &problem);
+    if (status == XYLEM_OK)
+        status = program_write(choice->algorithm, &problem, &program);
     if (status == XYLEM_OK)
         status = operation_make(call, &program, operation_out);
     xyl_node_program_fini(&program);
@@ -481,9 +484,14 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .node.is_level = 1,
         .node.is_for_one = part->is_for_one,
     };
-    xylem_status_t status = write_for(operation->request.team, &part->group,
-                                      part->algorithm, &problem, program);
+    xylem_team_t *team = operation->request.team;
+    const xyl_algorithm_t *algorithm = part->algorithm;
+    xylem_status_t status = xyl_node_outline(team, &part->group, &problem);
 
+    if (status == XYLEM_OK && algorithm == NULL)
+        algorithm = part->chooser->in_memory(team, &problem);
+    if (status == XYLEM_OK)
+        status = program_write(algorithm, &problem, program);
     if (status != XYLEM_OK)
         return status;
     program->ends_turns = part->is_beside_trees;
@@ -541,14 +549,20 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
-                                    const xyl_algorithm_t *algorithm,
+                                    const xyl_chooser_t *chooser,
                                     const xyl_problem_t *problem,
                                     xyl_node_program_t *program)
 {
     xyl_problem_t whole = *problem;
+    const xyl_algorithm_t *algorithm;
+    xylem_status_t status;
 
     whole.node.is_level = 1;
-    return write_for(team, seats, algorithm, &whole, program);
+    status = xyl_node_outline(team, seats, &whole);
+    if (status != XYLEM_OK)
+        return status;
+    algorithm = chooser->in_memory(team, &whole);
+    return program_write(algorithm, &whole, program);
 }
 
 xylem_status_t

@@ -46,6 +46,11 @@ struct xyl_tagged **xyl_node_tagged_of(const xylem_team_t *team);
 int xyl_node_is_possible(const xylem_team_t *team,
                          const xyl_problem_t *problem);
 
+/* Fills in what is the node's own in a problem of these ranks, who share
+ * memory. Fails for want of memory. */
+xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
+                                xyl_problem_t *problem);
+
 /* For a team on one node whose context has shm. Returns owned (free with
  * xyl_request_discard, or by the user), its buffers not bound yet. */
 xylem_status_t xyl_node_create(const xyl_call_t *call,
@@ -55,9 +60,10 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
 /* A bcast or reduce within a node, as one level of several. */
 typedef struct xyl_node_part {
     xylem_coll_t coll;
-    const xyl_algorithm_t *algorithm; /* its program */
-    xyl_group_t group;                /* the team's ranks of this node */
-    uint32_t root;                    /* among them */
+    const xyl_algorithm_t *algorithm; /* NULL: that of `chooser` */
+    const xyl_chooser_t *chooser;
+    xyl_group_t group; /* the team's ranks of this node */
+    uint32_t root;     /* among them */
     int is_in_place;
     int roots_in_turn;   /* other lanes have the other ranks as their roots */
     int is_for_one;      /* only one rank of the team gets the result */
@@ -86,7 +92,7 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team);
  * filled in. */
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
-                                    const xyl_algorithm_t *algorithm,
+                                    const xyl_chooser_t *chooser,
                                     const xyl_problem_t *problem,
                                     xyl_node_program_t *program);
 xylem_status_t

@@ -13,6 +13,7 @@ enum {
     XYL_TEAM_NODES = 2,   /* a team on several */
     XYL_TEAM_SEATS = 4,   /* ranks of a node that share no memory, as a level */
     XYL_TEAM_LEADERS = 8, /* one rank of each node, as a level */
+    XYL_TEAM_BOARD = 16,  /* ranks of a node that share memory, as a level */
     XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
 };
 
@@ -24,8 +25,10 @@ typedef struct xyl_chooser {
     const xyl_algorithm_t *(*level)(const xylem_team_t *team, uint32_t level,
                                     const xyl_problem_t *problem,
                                     uint64_t bytes, uint32_t *radix_out);
-    /* The collective's node program. */
-    const xyl_algorithm_t *(*program)(xylem_coll_t coll);
+    /* The algorithm for a level in the memory of a node, and the problem's
+     * radix; what is the node's own in the problem is known. */
+    const xyl_algorithm_t *(*in_memory)(const xylem_team_t *team,
+                                        xyl_problem_t *problem);
 } xyl_chooser_t;
 
 typedef struct xyl_choice {

@@ -391,9 +391,11 @@ test_algorithms()
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
             [[ $name == han* || $name == node ]] || options+=(--messages)
-            [[ $name != node ]] || options+=(-N 1 -p 9)
+            [[ $name != node* ]] || options+=(-N 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
-            works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
+            local order=fixed
+            [[ $name != node_accumulator ]] || order=arrival
+            XYLEM_REDUCE_ORDER=$order works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
                 --payload watched --jitter 1us
         done <"$work/list"
     done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # docs/algorithms.md has a row for every schedule of the registry, in its order,
-# with what the algorithm demands and takes; one for every tree; and, in a table
-# of its own, one for every collective in levels. Argument: xylem-bench.
+# with what the algorithm demands and takes; one for every tree; one for every
+# algorithm in the memory of a node; and one for every collective in levels. Argument: xylem-bench.
 bench=$(realpath "$1")
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
@@ -46,7 +46,7 @@ demands()
 # What knows nodes has no writer; alltoallw has those of alltoallv.
 schedules_listed()
 {
-    listed | grep -v '|tree: \| node|\| han|\| cuda_\|^alltoallw ' | demands
+    listed | grep -v '|tree: \| node|\| node_\| han|\| cuda_\|^alltoallw ' | demands
 }
 
 trees_listed()
@@ -57,6 +57,27 @@ trees_listed()
 levels_listed()
 {
     listed | sed -n 's/^\([a-z_]*\) han|.*/\1/p' | sort
+}
+
+# A line for each algorithm in the memory of a node, with its collectives.
+programs_listed()
+{
+    listed | sed -n 's/^\([a-z_]*\) \(node_[a-z]*\)|.*/\2 \1/p' | sort
+}
+
+# "All" are those that have `node` by the registry.
+programs_in_document()
+{
+    local name colls coll
+
+    sed -n 's/^| `\(node_[a-z]*\)` | \([a-z_, ]*\) | .*/\1 \2/p' "$document" |
+        while read -r name colls; do
+            [[ $colls != all ]] ||
+                colls=$(listed | sed -n 's/^\([a-z_]*\) node|.*/\1/p')
+            for coll in ${colls//,/ }; do
+                echo "$name $coll"
+            done
+        done | sort
 }
 
 # Prints the document's rows in the same form; a dash stands for no demands.
@@ -96,5 +117,6 @@ compare()
 
 compare schedules
 compare trees
+compare programs
 compare levels
 finish

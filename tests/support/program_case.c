@@ -431,6 +431,44 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
         is_in_place(c, seat) ? blocks->recv_at : blocks->send_at;
 }
 
+/* Those that fit do so on all seats. */
+static const xyl_algorithm_t *nth_that_fits(const xyl_problem_t *problem,
+                                            uint32_t n, uint32_t *count_out)
+{
+    const xyl_algorithm_t *const *all, *found = NULL;
+    size_t count, i;
+
+    all = xyl_algorithms(&count);
+    *count_out = 0;
+    for (i = 0; i < count; i++)
+        if (all[i]->kind == XYL_ALGORITHM_NODE &&
+            (all[i]->needs & XYL_STANDS_FOR_KIND) == 0 &&
+            xyl_algorithm_does(all[i], problem->coll) &&
+            xyl_algorithm_fits(all[i], problem, NULL) && (*count_out)++ == n)
+            found = all[i];
+    return found;
+}
+
+static const xyl_algorithm_t *algorithm_of(const program_case_t *c,
+                                           const xyl_problem_t *problem)
+{
+    const xyl_algorithm_t *algorithm;
+    uint32_t count;
+
+    if (c->algorithm != NULL) {
+        algorithm = xyl_algorithm_find(c->coll, c->algorithm);
+        if (algorithm != NULL &&
+            (algorithm->needs & XYL_STANDS_FOR_KIND) == 0 &&
+            xyl_algorithm_fits(algorithm, problem, NULL))
+            return algorithm;
+    }
+    algorithm = nth_that_fits(problem, 0, &count);
+    if (c->algorithm == NULL)
+        algorithm = nth_that_fits(
+            problem, (uint32_t)(random_mix(c->salt) % count), &count);
+    return algorithm;
+}
+
 static void write_program(program_run_t *run, const program_case_t *c,
                           uint32_t seat)
 {
@@ -448,6 +486,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
         .count = c->count,
         .element_bytes = c->element_bytes,
         .is_in_place = is_in_place(c, seat),
+        .shares_memory = 1,
         .segment_bytes = c->segment_bytes,
         .node.limits = c->limits != NULL ? c->limits : &xyl_limits_builtin,
         .node.window_bytes = c->window_bytes,
@@ -458,6 +497,8 @@ static void write_program(program_run_t *run, const program_case_t *c,
         .is_commutative = combine_of(c) != compose,
         .in_arrival_order = c->in_arrival_order};
 
+    if (c->algorithm == NULL && !c->shows_order && c->salt % 2 == 0)
+        problem.radix = 2 + (uint32_t)(c->salt / 2 % c->seats);
     if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);
     if (c->groups != PROGRAM_GROUPS_NONE) {
@@ -467,8 +508,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
     args.destination_count = list_of(c, seat, 0, destinations);
     args.source_count = list_of(c, seat, 1, sources);
     program->element_bytes = c->element_bytes;
-    xyl_algorithm_of_kind(c->coll, XYL_ALGORITHM_NODE)
-        ->program(&problem, program);
+    algorithm_of(c, &problem)->program(&problem, program);
 }
 
 /* As a stage does, when all have told what they have; and as it may have done
@@ -528,11 +568,12 @@ program_run_options_t program_case_options(const program_case_t *c,
 static void describe_case(const program_case_t *c, char *text, size_t bytes)
 {
     snprintf(text, bytes,
-             "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
+             "%s: collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
              ", %" PRIu64 " elements of %zu, windows of %" PRIu64
              ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
              ", groups %d, salt %" PRIu64,
-             (int)c->coll, c->in_place ? " in place" : "",
+             c->algorithm == NULL ? "drawn" : c->algorithm, (int)c->coll,
+             c->in_place ? " in place" : "",
              c->varies ? " with blocks that differ" : "",
              c->in_arrival_order ? " as they come" : "", c->seats, c->root,
              c->count, c->element_bytes, c->window_bytes, c->segment_bytes,

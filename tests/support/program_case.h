@@ -35,6 +35,9 @@ typedef struct program_case {
                         it must be that of groups */
     uint64_t salt;
     const xyl_limits_t *limits; /* NULL: the built-in ones */
+    const char *algorithm;      /* NULL: `salt` draws one that fits; where it
+                                   does not fit the first of the registry that
+                                   does, as for "node" */
 } program_case_t;
 
 /* What is cut anywhere has elements of one byte. */

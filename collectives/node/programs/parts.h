@@ -7,10 +7,9 @@
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
 
-void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program);
-/* Where every receiver combines all by itself. */
-void xyl_node_reduce_alone(const xyl_problem_t *problem,
-                           xyl_node_program_t *program);
+/* What a problem lacks. */
+#define xyl_node_lacks_data "needs a message that is not empty"
+#define xyl_node_lacks_room "needs more room, see XYLEM_NOISE_BUDGET"
 
 /* Bytes of a seat's block, and where it begins in the large buffer. */
 static inline uint64_t xyl_node_block(const xyl_problem_t *problem,
@@ -265,8 +264,72 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
     xyl_node_until_read_by(program, XYL_BOARD_ALL, count);
 }
 
-/* ---- a broadcast in segments: bcast.c ---- */
+/* ---- scan and exscan ---- */
 
+static inline int xyl_node_is_scan(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_SCAN;
+}
+
+static inline void xyl_node_scan_plan(const xyl_problem_t *problem,
+                                      uint64_t piece_bytes,
+                                      xyl_node_program_t *program)
+{
+    xyl_problem_t cut = *problem;
+
+    if (cut.node.window_bytes > piece_bytes * cut.ranks)
+        cut.node.window_bytes = piece_bytes * cut.ranks;
+    xyl_node_plan_inputs(&cut, program, xyl_problem_bytes(problem));
+}
+
+/* The next step goes on when that seat has published. */
+static inline void xyl_node_scan_wait(xyl_node_program_t *program,
+                                      uint32_t seat)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_LINE, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = 1;
+}
+
+/* ---- a signal ---- */
+
+/* Adds a step that moves nothing. */
+static inline xyl_step_t *xyl_node_signal(const xyl_problem_t *problem,
+                                          xyl_node_program_t *program)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_LINE, problem->rank, 0};
+
+    return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+}
+
+/* ---- needs (see xyl_algorithm_t.lacks) ---- */
+
+/* Of blocks that are handed by parcels. */
+static inline const char *xyl_node_parcels_lack(const xyl_problem_t *problem)
+{
+    return problem->node.is_level ? "is no level of several" : NULL;
+}
+
+/* Of blocks that only their ends know: all tell one another the longest. */
+static inline const char *xyl_node_lengths_lack(const xyl_problem_t *problem)
+{
+    return xyl_node_hands(problem) ? "needs lengths that all ranks know" : NULL;
+}
+
+/* allreduce_first.c: of messages that are not cut. */
+const char *xyl_node_whole_lacks(const xyl_problem_t *problem);
+/* reduce_pairs.c */
+const char *xyl_node_pairs_lack(const xyl_problem_t *problem);
+/* allgather_first.c */
+const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem);
+
+/* ---- a broadcast in segments: bcast_direct.c ---- */
+
+uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
 /* Publishes a segment, or copies it from where it is. */
@@ -274,17 +337,41 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                                    xyl_node_program_t *program,
                                    uint32_t segment, int publishes);
 
-/* ---- short messages by groups: fan.c ---- */
+/* ---- parts of others ---- */
 
-/* 1: there are several, and what is combined may be combined group by group. */
-int xyl_node_has_groups(const xyl_problem_t *problem);
-/* Of messages in one piece and at most one segment, for which there is room
- * where all publish. In: what all have in SEND, combined, to RECV of the root;
- * posts count 1. */
-void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
-                     uint32_t root);
-/* Out: from RECV of the root to that of all others; posts `count`. */
-void xyl_node_fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
-                      uint32_t root, uint32_t count);
+/* The root's own block: gather_direct.c, scatter_direct.c. */
+void xyl_node_gather_own(const xyl_problem_t *problem,
+                         xyl_node_program_t *program, uint64_t bytes);
+void xyl_node_scatter_own(const xyl_problem_t *problem,
+                          xyl_node_program_t *program, uint64_t bytes);
+/* Publishes this seat's block; the first puts all together in RECV:
+ * allgather_first.c. */
+void xyl_node_allgather_in(const xyl_problem_t *problem,
+                           xyl_node_program_t *program);
+/* Inputs of which a receiver combines all: reduce_direct.c. */
+uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem);
+void xyl_node_reduce_plan(const xyl_problem_t *problem,
+                          xyl_node_program_t *program);
+
+/* 1: this seat gets the result of a reduction. */
+static inline int xyl_node_has_result(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_ALLREDUCE ||
+           problem->rank == problem->root;
+}
+
+/* Copies out the result, segment by segment as their words are posted:
+ * reduce_results.c. */
+void xyl_node_write_results(const xyl_problem_t *problem,
+                            xyl_node_program_t *program);
+
+/* 1: blocks of an alltoall may be read where they lie. Where lengths vary a
+ * seat does not know where its own lie elsewhere. */
+static inline int xyl_node_alltoall_shares(const xyl_problem_t *problem)
+{
+    return !xyl_node_is_cut_late(problem) &&
+           xyl_node_shares(problem,
+                           xyl_problem_bytes(problem) * problem->ranks);
+}
 
 #endif

@@ -16,7 +16,6 @@
 #include "collectives/api/arguments.h"
 #include "collectives/choose/choose.h"
 #include "collectives/choose/tuning.h"
-#include "collectives/node/program.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 #include "tests/support/schedules.h"
@@ -41,14 +40,14 @@ typedef struct world {
 #define BELOW(nodes, seats) WORLD(nodes, seats, "-below", 0, 1, 1)
 
 static const world_t worlds[] = {
-    BARE(1),     BARE(2),      BARE(3),      BARE(16),      BARE(64),
-    BARE(65),    BARE(128),    BARE(129),    BARE(256),     BARE(257),
-    BARE(512),   BARE(513),    BARE(1024),   BARE(1025),    FULL(1, 2),
-    FULL(1, 9),  FULL(2, 2),   FULL(4, 4),   FULL(4, 5),    FULL(3, 8),
-    FULL(5, 4),  FULL(8, 8),   FULL(16, 32), FULL(33, 16),  ROUND(4, 4),
-    ROUND(8, 8), APART(1, 2),  APART(1, 3),  APART(1, 4),   APART(1, 5),
-    APART(1, 8), APART(1, 16), APART(1, 17), APART(16, 32), BELOW(8, 1),
-    BELOW(8, 8),
+    BARE(1),       BARE(2),     BARE(3),     BARE(16),     BARE(64),
+    BARE(65),      BARE(128),   BARE(129),   BARE(256),    BARE(257),
+    BARE(512),     BARE(513),   BARE(1024),  BARE(1025),   FULL(1, 2),
+    FULL(1, 4),    FULL(1, 9),  FULL(1, 32), FULL(2, 2),   FULL(4, 4),
+    FULL(4, 5),    FULL(3, 8),  FULL(5, 4),  FULL(8, 8),   FULL(16, 32),
+    FULL(33, 16),  ROUND(4, 4), ROUND(8, 8), APART(1, 2),  APART(1, 3),
+    APART(1, 4),   APART(1, 5), APART(1, 8), APART(1, 16), APART(1, 17),
+    APART(16, 32), BELOW(8, 1), BELOW(8, 8),
 };
 
 enum { WORLDS = sizeof worlds / sizeof *worlds, RANKS_MAX = 1025 };
@@ -337,88 +336,6 @@ static void add_lines(text_t *text, const text_t *lines)
     }
 }
 
-/* ---- programs on a node: which way, not how long ---- */
-
-static const uint32_t seats_of[] = {2, 3, 4, 5, 6, 8, 9, 16, 64};
-
-enum { SEATS = sizeof seats_of / sizeof *seats_of, SEATS_MAX = 64 };
-
-/* In one group, or in pairs. */
-static void outline(text_t *text, xyl_problem_t *problem)
-{
-    xyl_node_program_t program;
-
-    xyl_node_program_init(&program);
-    program.element_bytes = problem->element_bytes;
-    xyl_algorithm_of_kind(problem->coll, XYL_ALGORITHM_NODE)
-        ->program(problem, &program);
-    add(text, "strands %u steps %u%s", program.strands, program.count,
-        program.input_bytes == 0 ? " in lines" : "");
-    if (program.pieces > 1 || program.is_cut_late)
-        add(text, " pieces of %" PRIu64, program.piece_bytes);
-    if (program.segments != 0)
-        add(text, " segments %u", program.segments);
-    if (program.segments > 1)
-        add(text, " of %" PRIu64, program.segment_bytes);
-    xyl_node_program_fini(&program);
-}
-
-static void add_program(text_t *text, xylem_coll_t coll, uint32_t seats,
-                        int in_arrival_order, const uint32_t *group_of)
-{
-    text_t before = {NULL, 0, 0}, now = {NULL, 0, 0};
-    uint32_t shift, more;
-
-    for (shift = 3; shift <= 24; shift++)
-        for (more = 0; more < 2; more++) {
-            xyl_problem_t problem = {.coll = coll,
-                                     .rank = 1,
-                                     .ranks = seats,
-                                     .count = coll == XYLEM_COLL_BARRIER
-                                                  ? 0
-                                                  : (1u << shift) / 8 + more,
-                                     .element_bytes = 8,
-                                     .is_commutative = 1,
-                                     .in_arrival_order = in_arrival_order,
-                                     .node = {.limits = &xyl_limits_builtin,
-                                              .long_window_bytes = 16 << 20,
-                                              .window_bytes = 16 << 20,
-                                              .share_bytes = 32 << 10,
-                                              .group_of = group_of}};
-            now.length = 0;
-            outline(&now, &problem);
-            if (before.bytes == NULL || strcmp(before.bytes, now.bytes) != 0)
-                add(text, "  %8u %s\n", (1u << shift) + 8 * more, now.bytes);
-            before.length = 0;
-            add(&before, "%s", now.bytes);
-        }
-    free(before.bytes);
-    free(now.bytes);
-}
-
-static void add_programs(text_t *text)
-{
-    uint32_t pairs[SEATS_MAX], i, way;
-    xylem_coll_t coll;
-
-    for (i = 0; i < SEATS_MAX; i++)
-        pairs[i] = i - i % 2;
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (i = 0; i < SEATS; i++)
-            for (way = 0; way < 3; way++) {
-                if (xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) == NULL ||
-                    (way == 1 && !xyl_coll_traits(coll)->reduces) ||
-                    (way != 0 && coll > XYLEM_COLL_BARRIER))
-                    continue;
-                add(text, "%s of %u on a node%s%s:\n",
-                    xyl_coll_traits(coll)->name, seats_of[i],
-                    way == 1 ? ", as they come" : "",
-                    way == 2 ? ", pairs" : "");
-                add_program(text, coll, seats_of[i], way == 1,
-                            way == 2 ? pairs : NULL);
-            }
-}
-
 static void decide_all(text_t *text)
 {
     uint32_t i, j;
@@ -471,7 +388,6 @@ static void test_as_recorded(void)
     text_t text = {.length = 0};
 
     decide_all(&text);
-    add_programs(&text);
     compare(&text);
     free(text.bytes);
 }
@@ -514,7 +430,6 @@ int main(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "--print") != 0)
         return check_run(cases, sizeof cases / sizeof *cases, argc, argv);
     decide_all(&text);
-    add_programs(&text);
     fputs(text.bytes, stdout);
     free(text.bytes);
     return 0;

@@ -448,7 +448,7 @@ static void check_limit(const char *tuning, uint64_t wanted)
     const fabric_options_t options = {.seed = 1, .settings = settings};
     fabric_t *fabric = fabric_create(1, &options);
 
-    CHECK_EQ(xyl_limits_of(fabric_context(fabric, 0))->allreduce_first, wanted);
+    CHECK_EQ(xyl_limits_of(fabric_context(fabric, 0))->scan_piece, wanted);
     fabric_destroy(fabric);
 }
 
@@ -474,9 +474,9 @@ static void test_precedence(void)
                 "'bytes': ['1K', '1M'], 'use': "
                 "'kary:5', 'segment': '2K', 'windows': [1, 2]}]}");
     table_write(strchr(limits, '/'),
-                "{'limits': {'allreduce_first': {'value': 7}}}");
+                "{'limits': {'scan_piece': {'value': 77}}}");
     table_write(strchr(broken, '/'),
-                "{'limits': {'allreduce_first': {'value': 7}}, 'rules': "
+                "{'limits': {'scan_piece': {'value': 77}}, 'rules': "
                 "[{'for': 'bcast'}]}");
     check_chosen("ALGORITHMS=auto", "TUNING=none", 2048, "kary:4");
     check_chosen("ALGORITHMS=auto", tuning, 2048, "kary:5");
@@ -486,8 +486,8 @@ static void test_precedence(void)
     check_chosen("ALGORITHMS=bcast=auto,bcast=flat", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=reduce=chain", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=auto", broken, 2048, "kary:4");
-    check_limit(limits, 7);
-    check_limit(broken, xyl_limits_builtin.allreduce_first);
+    check_limit(limits, 77);
+    check_limit(broken, xyl_limits_builtin.scan_piece);
     check_chosen("ALGORITHMS=auto", "TUNING=/no/such/file", 2048, "kary:4");
     unlink(strchr(tuning, '/'));
     unlink(strchr(broken, '/'));

@@ -287,9 +287,10 @@ static void test_segments_of_many_runs(void)
     for (coll = 0; coll < 3; coll++)
         for (i = 0; i < count; i++)
             if (xyl_algorithm_does(all[i], colls[coll]) &&
-                (all[i]->needs & XYL_NEEDS_DEVICE) == 0)
+                (all[i]->needs & XYL_NEEDS_DEVICE) == 0 &&
+                all[i]->lacks == NULL)
                 run_runs(colls[coll], all[i]->name, seed++,
-                         strcmp(all[i]->name, "node") == 0);
+                         all[i]->kind == XYL_ALGORITHM_NODE);
     for (; seed < 60 + check_cases(60); seed++)
         run_runs(colls[seed % 3], "auto", seed, seed % 2 == 0);
 }

@@ -38,10 +38,8 @@ static uint32_t ranks_of(const shape_t *shape)
 static void table_write(char *path)
 {
     static const char text[] =
-        "{\"limits\": {\"level_pairs\": {\"value\": 64}, "
-        "\"reduce_alone\": {\"value\": 64}, "
-        "\"reduce_alone_seats\": {\"value\": 1}, "
-        "\"turn\": {\"value\": 64}}}\n";
+        "{\"limits\": {\"turn\": {\"value\": 64}}, \"rules\": [{\"for\": "
+        "\"reduce\", \"team\": \"board\", \"use\": \"node_pairs\"}]}\n";
     int descriptor = mkstemp(path);
 
     if (descriptor < 0 ||

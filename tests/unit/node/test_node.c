@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collectives/choose/registry.h"
+#include "collectives/data/description.h"
 #include "collectives/node/program.h"
 #include "progress/shm/shm.h"
 #include "simulator/random.h"
@@ -26,7 +27,8 @@ enum {
     MIXED_OPERATIONS = 6,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50, /* microseconds */
-    AHEAD = 50       /* operations */
+    SETTING_BYTES = 80,
+    AHEAD = 50 /* operations */
 };
 
 /* Seats of three caches, in any order. */
@@ -38,9 +40,28 @@ static void draw_places(uint64_t *random, uint32_t ranks, xylem_place_t *places)
         places[i] = (xylem_place_t){.l3 = random_below(random, 3), .core = i};
 }
 
+/* Any of those in the memory of a node: a setting that does not fit a call is
+ * passed over. */
+static const char *draw_setting(uint64_t *random, xylem_coll_t coll,
+                                char setting[SETTING_BYTES])
+{
+    const xyl_algorithm_t *const *all;
+    size_t count, i, drawn = 0, found = 0;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++)
+        if (all[i]->kind == XYL_ALGORITHM_NODE &&
+            xyl_algorithm_does(all[i], coll) &&
+            random_below(random, (uint32_t)++found) == 0)
+            drawn = i;
+    snprintf(setting, SETTING_BYTES, "ALGORITHMS=%s=%s",
+             xyl_coll_traits(coll)->name, all[drawn]->name);
+    return setting;
+}
+
 /* `sees`: ranks read what others send where it lies. */
-static fabric_t *random_fabric(uint64_t seed, uint32_t ranks, const char *order,
-                               int sees)
+static fabric_t *random_fabric(uint64_t seed, xylem_coll_t coll, uint32_t ranks,
+                               const char *order, int sees)
 {
     static const char *const shares[] = {"SHARE_BYTES=1", "SHARE_BYTES=3K"};
     static const char *const budgets[] = {
@@ -48,7 +69,9 @@ static fabric_t *random_fabric(uint64_t seed, uint32_t ranks, const char *order,
     static const char *const groups[] = {"NODE_GROUPS=auto", "NODE_GROUPS=off",
                                          "NODE_GROUPS=2", "NODE_GROUPS=5"};
     uint64_t random = random_mix(seed);
+    char algorithm[SETTING_BYTES];
     const char *settings[] = {budgets[random_below(&random, 3)],
+                              draw_setting(&random, coll, algorithm),
                               order,
                               shares[random_below(&random, 4) == 0],
                               random_below(&random, 2) == 0 ? "PAST_CACHES=0"
@@ -75,14 +98,14 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
 
     if (random_below(random, 8) == 0) /* beyond one piece */
         c.count = random_below(random, 20000);
-    snprintf(c.algorithm, sizeof c.algorithm, "node");
+    c.algorithm[0] = '\0'; /* the setting's */
     return c;
 }
 
 static void one_case_of(const call_case_t *c, uint64_t seed, const char *order,
                         int sees)
 {
-    fabric_t *fabric = random_fabric(seed, c->ranks, order, sees);
+    fabric_t *fabric = random_fabric(seed, c->coll, c->ranks, order, sees);
     uint64_t random = random_mix(seed);
     uint32_t start, starts;
     call_run_t run;
@@ -144,7 +167,8 @@ static void one_parts_case(uint64_t *random, int sees)
 {
     uint32_t ranks = random_between(random, 2, RANKS_MAX);
     uint64_t seed = random_next(random);
-    fabric_t *fabric = random_fabric(seed, ranks, "REDUCE_ORDER=fixed", sees);
+    fabric_t *fabric = random_fabric(seed, XYLEM_COLL_REDUCE, ranks,
+                                     "REDUCE_ORDER=fixed", sees);
     coll_case_t c = coll_case_random(random, ranks);
     coll_run_t run;
 
@@ -192,10 +216,11 @@ static void test_many_at_once(void)
     for (world = 0; world < MIXED_WORLDS; world++) {
         fabric_t *fabric;
         ranks = random_between(&random, 2, RANKS_MAX);
-        fabric = random_fabric(random_next(&random), ranks,
-                               world % 2 == 0 ? "REDUCE_ORDER=fixed"
-                                              : "REDUCE_ORDER=arrival",
-                               world / 2 % 2 == 1);
+        fabric = random_fabric(
+            random_next(&random),
+            (xylem_coll_t)random_below(&random, XYLEM_COLL_COUNT), ranks,
+            world % 2 == 0 ? "REDUCE_ORDER=fixed" : "REDUCE_ORDER=arrival",
+            world / 2 % 2 == 1);
         for (i = 0; i < MIXED_OPERATIONS; i++) {
             call_case_t c = mixed_case(&random, ranks);
             call_run_init(&runs[i], fabric, NULL, &c);
@@ -220,8 +245,8 @@ static void one_dies(uint64_t seed)
     uint64_t random = random_mix(seed);
     uint32_t ranks = random_between(&random, 3, 8), i;
     uint32_t victim = random_below(&random, ranks);
-    fabric_t *fabric =
-        random_fabric(seed, ranks, "REDUCE_ORDER=arrival", seed % 2 == 1);
+    fabric_t *fabric = random_fabric(seed, XYLEM_COLL_REDUCE, ranks,
+                                     "REDUCE_ORDER=arrival", seed % 2 == 1);
     call_run_t runs[DYING_OPERATIONS];
 
     for (i = 0; i < DYING_OPERATIONS; i++) {

@@ -107,7 +107,7 @@ static void groups_of(program_case_t *c, uint64_t *random)
 static void test_programs(void)
 {
     uint64_t random = random_mix(35);
-    program_case_t c = {.window_bytes = 1 << 20};
+    program_case_t c = {.window_bytes = 1 << 20, .algorithm = "node_groups"};
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         for (c.seats = 3; c.seats <= 8 && program_case_has_groups(c.coll);
@@ -122,7 +122,8 @@ static void test_order(void)
                         .element_bytes = 8,
                         .seats = 8,
                         .window_bytes = 1 << 20,
-                        .shows_order = 1};
+                        .shows_order = 1,
+                        .algorithm = "node_groups"};
 
     for (c.salt = 0; c.salt < 40; c.salt++) {
         c.groups =

@@ -272,7 +272,8 @@ static program_case_t case_in_rounds(uint32_t seats, uint64_t count)
                         .seats = seats,
                         .count = count,
                         .element_bytes = 1,
-                        .segment_bytes = XYL_BOARD_LINE_BYTES};
+                        .segment_bytes = XYL_BOARD_LINE_BYTES,
+                        .algorithm = "node_rounds"};
 
     c.window_bytes = program_case_window_min(&c);
     return c;
@@ -523,7 +524,8 @@ static void test_finds_mistakes(void)
                         .element_bytes = 8,
                         .window_bytes = 1 << 16,
                         .segment_bytes = 160,
-                        .sees_all = 1};
+                        .sees_all = 1,
+                        .algorithm = "node"};
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         if (xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL)
@@ -535,11 +537,13 @@ static void test_finds_mistakes(void)
             spoil_all(&c);
     c.seats = 3;
     c.count = LONG_SCAN;
+    c.algorithm = "node_chain";
     for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)
         spoil_all(&c);
     c.count = 40;
     c.segment_bytes = 0;
     c.groups = PROGRAM_GROUPS_RANGES;
+    c.algorithm = "node_groups";
     for (c.seats = 5; c.seats <= 7; c.seats += 2)
         for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
             if (program_case_has_groups(c.coll))

@@ -15,7 +15,7 @@ static int takes_send(const xyl_problem_t *problem)
     return !problem->is_in_place || problem->rank <= 1;
 }
 
-static int reduce_alone_publishes(const xyl_problem_t *problem)
+static int reduce_direct_publishes(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
            problem->rank != problem->root || !takes_send(problem);
@@ -34,21 +34,21 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     return step;
 }
 
-static xyl_position_t reduce_alone_further(xyl_position_t spot, uint64_t by)
+static xyl_position_t reduce_direct_further(xyl_position_t spot, uint64_t by)
 {
     spot.at += by;
     return spot;
 }
 
-static void write_reduce_alone_input(const xyl_problem_t *problem,
-                                     xyl_node_program_t *program,
-                                     uint32_t segment)
+static void write_reduce_direct_input(const xyl_problem_t *problem,
+                                      xyl_node_program_t *program,
+                                      uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
     xyl_step_t *step = segment_step(
         program, problem,
         problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        reduce_alone_further(xyl_node_published(program, problem->rank), at),
+        reduce_direct_further(xyl_node_published(program, problem->rank), at),
         xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
 
     step->wait = XYL_WAIT_SEGMENT;
@@ -59,9 +59,9 @@ static void write_reduce_alone_input(const xyl_problem_t *problem,
         step->post_seat = problem->root;
 }
 
-static void write_reduce_alone_result(const xyl_problem_t *problem,
-                                      xyl_node_program_t *program,
-                                      uint32_t segment)
+static void write_reduce_direct_result(const xyl_problem_t *problem,
+                                       xyl_node_program_t *program,
+                                       uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
     xyl_position_t result = {XYL_BUFFER_RECV, 0, at};
@@ -72,7 +72,7 @@ static void write_reduce_alone_result(const xyl_problem_t *problem,
     step->wait_for = segment;
     step = segment_step(
         program, problem, XYL_STEP_REDUCE, result,
-        reduce_alone_further(xyl_node_published(program, 0), at), segment);
+        reduce_direct_further(xyl_node_published(program, 0), at), segment);
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = segment + 1;
     step->end_seat = problem->ranks;
@@ -80,9 +80,15 @@ static void write_reduce_alone_result(const xyl_problem_t *problem,
     step->emits = segment;
 }
 
-static uint64_t reduce_alone_segment_of(const xyl_problem_t *problem,
-                                        uint64_t room)
+static uint64_t reduce_room(const xyl_problem_t *problem)
 {
+    return problem->node.window_bytes / problem->ranks / XYL_BOARD_LINE_BYTES *
+           XYL_BOARD_LINE_BYTES;
+}
+
+uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
+{
+    uint64_t room = reduce_room(problem);
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
@@ -98,29 +104,22 @@ static uint64_t reduce_alone_segment_of(const xyl_problem_t *problem,
 }
 
 /* In the lines of the seats if there is but one short segment. */
-static void reduce_alone_plan(const xyl_problem_t *problem,
-                              xyl_node_program_t *program)
+void xyl_node_reduce_plan(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
 {
-    uint64_t room = problem->node.window_bytes / problem->ranks / 128 * 128;
-
-    program->segment_bytes = reduce_alone_segment_of(problem, room);
-    xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
+    program->segment_bytes = xyl_node_reduce_segment_bytes(problem);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          reduce_room(problem));
     if (program->pieces > 1 || program->segments > 1 ||
         xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
-}
-
-/* A reduce in one segment: the receiver leaves most of the work to others. */
-static int reduce_alone_goes_by_groups(const xyl_problem_t *problem,
-                                       const xyl_node_program_t *program)
-{
-    return problem->coll == XYLEM_COLL_REDUCE && program->pieces == 1 &&
-           program->segments == 1 && xyl_node_has_groups(problem);
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
 }
 
 /* All have read what a seat has published when they have their results. */
-static void write_reduce_alone_end(const xyl_problem_t *problem,
-                                   xyl_node_program_t *program)
+static void write_reduce_direct_end(const xyl_problem_t *problem,
+                                    xyl_node_program_t *program)
 {
     uint32_t count = program->segments + 1;
 
@@ -130,32 +129,34 @@ static void write_reduce_alone_end(const xyl_problem_t *problem,
 }
 
 /* In place, a result overwrites input, which has to be published before. */
-void xyl_node_reduce_alone(const xyl_problem_t *problem,
-                           xyl_node_program_t *program)
+static void reduce_direct_write(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     uint32_t segment;
 
-    reduce_alone_plan(problem, program);
-    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                       xyl_problem_bytes(problem));
-    if (reduce_alone_goes_by_groups(problem, program)) {
-        xyl_node_fan_in(problem, program, problem->root);
-        return;
-    }
+    xyl_node_reduce_plan(problem, program);
     program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
                       program->input_bytes != 0 &&
                       xyl_node_shares(problem, xyl_problem_bytes(problem));
     xyl_node_strand(program);
     for (segment = 0;
-         segment < program->segments && reduce_alone_publishes(problem);
+         segment < program->segments && reduce_direct_publishes(problem);
          segment++)
-        write_reduce_alone_input(problem, program, segment);
+        write_reduce_direct_input(problem, program, segment);
     if (!receives(problem))
         return;
-    if (!reduce_alone_publishes(problem) || !problem->is_in_place)
+    if (!reduce_direct_publishes(problem) || !problem->is_in_place)
         xyl_node_strand(program);
     for (segment = 0; segment < program->segments; segment++)
-        write_reduce_alone_result(problem, program, segment);
+        write_reduce_direct_result(problem, program, segment);
     if (program->shares)
-        write_reduce_alone_end(problem, program);
+        write_reduce_direct_end(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_reduce_direct = {
+    .name = "node_direct",
+    .help = "each receiver combines the input of all, in the memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
+    .program = reduce_direct_write,
+};

@@ -1,6 +1,5 @@
 /* Broadcast: the root copies the message into the window, segment by segment,
- * and leaves; the others copy out what is there, or where it lies. A short one
- * goes by groups if there are any. */
+ * and leaves; the others copy out what is there, or where it lies. */
 #include "collectives/node/programs/parts.h"
 
 enum { SEGMENT_UNIT = 64 /* whole elements of most types */ };
@@ -25,29 +24,6 @@ static void write_short(const xyl_problem_t *problem,
         step->wait_seat = problem->root;
         step->wait_for = 1;
     }
-}
-
-/* ---- by groups ---- */
-
-static int bcast_goes_by_groups(const xyl_problem_t *problem,
-                                const xyl_node_program_t *program)
-{
-    return xyl_problem_bytes(problem) <= problem->node.limits->bcast_groups &&
-           xyl_problem_bytes(problem) <= program->segment_bytes &&
-           xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
-               problem->node.window_bytes / problem->ranks &&
-           xyl_node_has_groups(problem);
-}
-
-static void write_bcast_groups(const xyl_problem_t *problem,
-                               xyl_node_program_t *program)
-{
-    program->piece_bytes = program->segment_bytes;
-    program->segments = 1;
-    if (xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
-        program->input_bytes =
-            xyl_board_whole_lines(xyl_problem_bytes(problem));
-    xyl_node_fan_out(problem, program, problem->root, 1);
 }
 
 /* ---- in segments ---- */
@@ -81,8 +57,9 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
 }
 
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
-static uint64_t bcast_segment_of(const xyl_problem_t *problem, uint64_t room)
+uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem)
 {
+    uint64_t room = problem->node.window_bytes;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
@@ -107,22 +84,16 @@ static void cut(const xyl_problem_t *problem, xyl_node_program_t *program)
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    program->segment_bytes =
-        bcast_segment_of(problem, problem->node.window_bytes);
+    program->segment_bytes = xyl_node_bcast_segment_bytes(problem);
     cut(problem, program);
 }
 
-static void bcast_write(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void bcast_direct_write(const xyl_problem_t *problem,
+                               xyl_node_program_t *program)
 {
     uint32_t segment;
 
-    program->segment_bytes =
-        bcast_segment_of(problem, problem->node.window_bytes);
-    if (bcast_goes_by_groups(problem, program)) {
-        write_bcast_groups(problem, program);
-        return;
-    }
+    program->segment_bytes = xyl_node_bcast_segment_bytes(problem);
     if (xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&
         xyl_problem_bytes(problem) <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;
@@ -141,10 +112,12 @@ static void bcast_write(const xyl_problem_t *problem,
         xyl_node_until_read(program, 1);
 }
 
-const xyl_algorithm_t xyl_algorithm_node_bcast = {
-    .name = "node",
-    .help = "through the shared memory of a node",
+const xyl_algorithm_t xyl_algorithm_node_bcast_direct = {
+    .name = "node_direct",
+    .help =
+        "the root publishes segments, all others read them, in the memory of a "
+        "node",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(BCAST),
-    .program = bcast_write,
+    .program = bcast_direct_write,
 };

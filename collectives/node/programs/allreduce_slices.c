@@ -1,50 +1,11 @@
-/* Allreduce. Very short: the first seat combines and publishes the result.
- * Short: each seat combines a slice of its own, and all copy out all slices.
- * Long: as reduce. Contributions are combined in the order of seats. */
+/* Allreduce by slices: each seat combines a slice of its own, and all copy out
+ * all slices. Contributions are combined in the order of seats. For short
+ * messages. */
 #include "collectives/node/programs/parts.h"
 
 enum {
     LED = 2 /* of the first's counts, those above say what it has seen */
 };
-
-/* ---- by the first seat ---- */
-
-static void write_allreduce_first(const xyl_problem_t *problem,
-                                  xyl_node_program_t *program)
-{
-    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
-    xyl_position_t own = xyl_node_published(program, 0);
-    xyl_step_t *step;
-
-    (void)xyl_node_step(program, XYL_STEP_COPY, own,
-                        xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                        xyl_problem_bytes(problem));
-    step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
-                         xyl_problem_bytes(problem));
-    step->end_seat = problem->ranks;
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
-    step = xyl_node_step(program, XYL_STEP_COPY, own, result,
-                         xyl_problem_bytes(problem));
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
-}
-
-static void write_allreduce_other(const xyl_problem_t *problem,
-                                  xyl_node_program_t *program)
-{
-    xyl_step_t *step;
-
-    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                     xyl_problem_bytes(problem), 0);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        xyl_node_published(program, 0), xyl_problem_bytes(problem));
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_for = 1;
-}
-
-/* ---- by slices ---- */
 
 /* Of the message; seats beyond the end have none. */
 static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
@@ -142,9 +103,10 @@ static void write_allreduce_result(const xyl_problem_t *problem,
     wait_for_phase(problem, step, 2);
 }
 
-static void write_slices(const xyl_problem_t *problem,
+static void slices_write(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
+    xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(problem));
     program->board_bytes = program->input_bytes;
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
@@ -155,57 +117,13 @@ static void write_slices(const xyl_problem_t *problem,
     write_allreduce_result(problem, program);
 }
 
-static int allreduce_goes_by_groups(const xyl_problem_t *problem)
-{
-    return xyl_problem_bytes(problem) <=
-               problem->node.limits->allreduce_first &&
-           xyl_node_has_groups(problem);
-}
-
-static int goes_alone(const xyl_problem_t *problem)
-{
-    const xyl_limits_t *limits = problem->node.limits;
-
-    return problem->ranks <= limits->allreduce_alone_seats ||
-           (problem->ranks <= limits->allreduce_short_seats &&
-            xyl_problem_bytes(problem) <= limits->allreduce_short);
-}
-
-static void allreduce_write(const xyl_problem_t *problem,
-                            xyl_node_program_t *program)
-{
-    uint64_t room =
-        problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
-    int is_whole = problem->segment_bytes == 0 ||
-                   xyl_problem_bytes(problem) <= problem->segment_bytes;
-
-    if (!is_whole ||
-        xyl_problem_bytes(problem) > problem->node.limits->allreduce_slices ||
-        xyl_problem_bytes(problem) > room ||
-        (goes_alone(problem) && !allreduce_goes_by_groups(problem))) {
-        xyl_node_reduce(problem, program);
-        return;
-    }
-    xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
-    if (xyl_problem_bytes(problem) <= problem->node.limits->allreduce_first)
-        xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                           xyl_problem_bytes(problem));
-    if (allreduce_goes_by_groups(problem)) {
-        xyl_node_fan_in(problem, program, 0);
-        xyl_node_fan_out(problem, program, 0, 2);
-    } else if (xyl_problem_bytes(problem) >
-               problem->node.limits->allreduce_first)
-        write_slices(problem, program);
-    else if (problem->rank == 0)
-        write_allreduce_first(problem, program);
-    else
-        write_allreduce_other(problem, program);
-}
-
-const xyl_algorithm_t xyl_algorithm_node_allreduce = {
-    .name = "node",
-    .help = "through the shared memory of a node",
+const xyl_algorithm_t xyl_algorithm_node_allreduce_slices = {
+    .name = "node_slices",
+    .help =
+        "each rank combines a slice of its own, all read all slices, in the "
+        "memory of a node",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLREDUCE),
-    .program = allreduce_write,
+    .lacks = xyl_node_whole_lacks,
+    .program = slices_write,
 };

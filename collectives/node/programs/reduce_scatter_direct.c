@@ -33,8 +33,8 @@ static void write_reduce_scatter_input(const xyl_problem_t *problem,
     }
 }
 
-static void reduce_scatter_write(const xyl_problem_t *problem,
-                                 xyl_node_program_t *program)
+static void reduce_scatter_direct_write(const xyl_problem_t *problem,
+                                        xyl_node_program_t *program)
 {
     uint64_t seats = problem->ranks;
     uint64_t room = problem->node.window_bytes / seats / seats / 128 * 128;
@@ -69,10 +69,12 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
     xyl_node_until_read(program, 2);
 }
 
-const xyl_algorithm_t xyl_algorithm_node_reduce_scatter = {
-    .name = "node",
-    .help = "through the shared memory of a node",
+const xyl_algorithm_t xyl_algorithm_node_reduce_scatter_direct = {
+    .name = "node_direct",
+    .help =
+        "each rank publishes its input and combines its own block of all, in "
+        "the memory of a node",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
-    .program = reduce_scatter_write,
+    .program = reduce_scatter_direct_write,
 };

@@ -185,8 +185,8 @@ static void hand_offered(const xyl_problem_t *problem,
             hand(problem, program, neighbors, i);
 }
 
-static void neighbor_allgather_write(const xyl_problem_t *problem,
-                                     xyl_node_program_t *program)
+static void neighbor_allgather_direct_write(const xyl_problem_t *problem,
+                                            xyl_node_program_t *program)
 {
     xyl_neighbors_t neighbors;
     xylem_status_t status = xyl_neighbors_find(problem, &neighbors);
@@ -203,11 +203,13 @@ static void neighbor_allgather_write(const xyl_problem_t *problem,
     xyl_neighbors_fini(&neighbors);
 }
 
-const xyl_algorithm_t xyl_algorithm_node_neighbor_allgather = {
-    .name = "node",
-    .help = "through the shared memory of a node",
+const xyl_algorithm_t xyl_algorithm_node_neighbor_allgather_direct = {
+    .name = "node_direct",
+    .help = "each rank publishes its block, its destinations read it, in the "
+            "memory "
+            "of a node",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
     .needs = XYL_READS_CALL,
-    .program = neighbor_allgather_write,
+    .program = neighbor_allgather_direct_write,
 };

@@ -1,0 +1,104 @@
+/* Allgather by the first seat, which puts the blocks together: the other seats
+ * look at one seat instead of all. For short blocks, which are copied twice. */
+#include "collectives/node/programs/parts.h"
+
+static void write_gather(const xyl_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+    uint32_t seat;
+
+    if (!problem->is_in_place)
+        (void)xyl_node_step(
+            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+            xyl_position_of(XYL_BUFFER_SEND, 0, 0), xyl_problem_bytes(problem));
+    for (seat = 1; seat < problem->ranks; seat++) {
+        step = xyl_node_step(program, XYL_STEP_COPY,
+                             xyl_position_of(XYL_BUFFER_RECV, 0,
+                                             xyl_node_block_at(problem, seat)),
+                             xyl_node_published(program, seat),
+                             xyl_problem_bytes(problem));
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = seat;
+        step->wait_for = 1;
+    }
+}
+
+void xyl_node_allgather_in(const xyl_problem_t *problem,
+                           xyl_node_program_t *program)
+{
+    xyl_position_t place = {XYL_BUFFER_RECV, 0,
+                            xyl_node_block_at(problem, problem->rank)};
+
+    if (problem->rank == 0)
+        write_gather(problem, program);
+    else
+        xyl_node_publish(problem, program,
+                         problem->is_in_place
+                             ? place
+                             : xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         xyl_problem_bytes(problem), 0);
+}
+
+static void write_allgather_first(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    xyl_node_allgather_in(problem, program);
+    step = xyl_node_step(program, XYL_STEP_COPY,
+                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_problem_bytes(problem) * problem->ranks);
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+static void write_allgather_other(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    xyl_node_allgather_in(problem, program);
+    step = xyl_node_step(program, XYL_STEP_COPY,
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+                         xyl_problem_bytes(problem) * problem->ranks);
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_for = 1;
+}
+
+const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem)
+{
+    uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
+
+    if (xyl_problem_varies(problem))
+        return "needs blocks of one length";
+    return all + problem->ranks *
+                           xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
+                   problem->node.window_bytes
+               ? NULL
+               : xyl_node_lacks_room;
+}
+
+static void allgather_first_write(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
+{
+    xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
+    program->board_bytes = xyl_problem_bytes(problem) * problem->ranks;
+    if (problem->rank == 0)
+        write_allgather_first(problem, program);
+    else
+        write_allgather_other(problem, program);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_allgather_first = {
+    .name = "node_first",
+    .help = "the first rank puts the blocks together, all read them from it, "
+            "in the "
+            "memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLGATHER),
+    .lacks = xyl_node_allgather_first_lacks,
+    .program = allgather_first_write,
+};

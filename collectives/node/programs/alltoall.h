@@ -1,0 +1,52 @@
+/* What the alltoalls on a node share: where a block lies, and how it is
+ * published. */
+#ifndef XYL_COLLECTIVES_NODE_ALLTOALL_H
+#define XYL_COLLECTIVES_NODE_ALLTOALL_H
+
+#include "collectives/node/programs/parts.h"
+
+/* What is in place is written over: it is copied. */
+static inline xyl_step_kind_t
+xyl_node_alltoall_publishes(const xyl_problem_t *problem)
+{
+    return problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
+}
+
+static inline xyl_position_t xyl_node_alltoall_to(const xyl_problem_t *problem,
+                                                  uint32_t seat)
+{
+    return xyl_position_of(XYL_BUFFER_RECV, 0,
+                           xyl_node_block_at(problem, seat));
+}
+
+static inline xyl_position_t
+xyl_node_alltoall_from(const xyl_problem_t *problem, uint32_t seat)
+{
+    return problem->is_in_place
+               ? xyl_node_alltoall_to(problem, seat)
+               : xyl_position_of(XYL_BUFFER_SEND, 0,
+                                 xyl_node_send_at(problem, seat));
+}
+
+/* Where it lies it has them as long as they are, and all alike if it is
+ * shared. */
+static inline uint64_t xyl_node_alltoall_further(const xyl_problem_t *problem,
+                                                 const xyl_step_t *step,
+                                                 xyl_position_t published,
+                                                 uint32_t seat)
+{
+    return xyl_problem_bytes(problem) * seat + step->within - published.at;
+}
+
+static inline void xyl_node_alltoall_own(const xyl_problem_t *problem,
+                                         xyl_node_program_t *program)
+{
+    uint64_t bytes = xyl_node_block(problem, problem->rank);
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_node_alltoall_to(problem, problem->rank),
+        xyl_node_alltoall_from(problem, problem->rank), program->piece_bytes);
+
+    step->total = xyl_node_left(program, bytes);
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* Alltoall in rounds: in each, seats exchange in pairs, through a few places
+ * that are used again and again, and so stay in the caches. For long blocks of
+ * one length, in cuts of the segment if the call names one. */
+#include "collectives/node/programs/alltoall.h"
+
+enum {
+    ROUNDS_CUTS = 8, /* of a block in one piece */
+    PLACES = 2       /* of a seat */
+};
+
+/* The rounds of a piece, from 1 on: as many for each cut of its blocks as it
+ * takes until each seat has met each other. In a round a seat has one partner,
+ * whose partner it is; or none, where there is an odd number of seats. It
+ * publishes for round r + 1 before it copies out what it gets in round r:
+ *
+ *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
+ *
+ * Each waits only for what stands before it there, in other seats' as in its
+ * own: what was published for the round, or what was copied out of the place
+ * before. And in place, a block is published before it is copied over, because
+ * partners exchange in one round. Its own block a seat copies at the end: in
+ * between, its partners would wait. */
+typedef struct rounds {
+    uint64_t bytes; /* of a cut, and of a place: whole lines */
+    uint32_t count;
+} rounds_t;
+
+/* There are more seats than PLACES: of two rounds that use a place, one has a
+ * partner. */
+_Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
+                   1 << XYL_BOARD_COUNT_BITS,
+               "a count has room for all rounds of a piece");
+
+/* Rounds of a cut. */
+static uint32_t meetings(const xyl_problem_t *problem)
+{
+    return problem->ranks - (problem->ranks % 2 == 0);
+}
+
+/* As in a tournament: in meeting k seats s and k - s (modulo their number) are
+ * partners. The one that would meet itself meets the last seat, which is not
+ * counted where the number is even; else it has none, and is returned. */
+static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
+                           uint32_t round)
+{
+    uint32_t number = meetings(problem), meeting = (round - 1) % number;
+    uint32_t half = (number + 1) / 2; /* of one, modulo the number */
+    uint32_t partner;
+
+    if (seat == number)
+        return meeting * half % number;
+    partner = (meeting + number - seat) % number;
+    return partner == seat && number != problem->ranks ? number : partner;
+}
+
+/* A seat's counts, in the order of what it does. */
+static uint32_t alltoall_count_published(uint32_t round)
+{
+    return 2 * round;
+}
+
+static uint32_t count_read(uint32_t round)
+{
+    return 2 * round + 3;
+}
+
+/* The round before in which the seat used the same place; 0: none. */
+static uint32_t round_before(const xyl_problem_t *problem, uint32_t round)
+{
+    uint32_t seat = problem->rank;
+
+    if (round > PLACES && partner_of(problem, seat, round - PLACES) == seat)
+        round -= PLACES;
+    return round > PLACES ? round - PLACES : 0;
+}
+
+/* 1: the partner uses the place again. */
+static int is_awaited(const xyl_problem_t *problem, const rounds_t *rounds,
+                      uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->rank, round);
+
+    round += PLACES;
+    if (partner_of(problem, partner, round) == partner)
+        round += PLACES;
+    return round <= rounds->count;
+}
+
+static xyl_position_t place_in(const rounds_t *rounds, uint32_t seat,
+                               uint32_t round)
+{
+    return xyl_position_of(XYL_BUFFER_INPUT, seat,
+                           round % PLACES * rounds->bytes);
+}
+
+/* Adds the step that moves the part of a block which has its turn. */
+static xyl_step_t *write_cut(const xyl_problem_t *problem,
+                             xyl_node_program_t *program,
+                             const rounds_t *rounds, uint32_t round,
+                             xyl_position_t to, xyl_position_t from)
+{
+    uint64_t within = (round - 1) / meetings(problem) * rounds->bytes;
+    uint64_t left = program->piece_bytes - within;
+    xyl_step_t *step;
+
+    if (to.buffer == XYL_BUFFER_RECV)
+        to.at += within;
+    if (from.buffer != XYL_BUFFER_INPUT)
+        from.at += within;
+    step = xyl_node_step(program, XYL_STEP_COPY, to, from,
+                         left < rounds->bytes ? left : rounds->bytes);
+    step->within = within;
+    step->total = xyl_problem_bytes(problem);
+    return step;
+}
+
+static void write_publish(const xyl_problem_t *problem,
+                          xyl_node_program_t *program, const rounds_t *rounds,
+                          uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->rank, round);
+    uint32_t before = round_before(problem, round);
+    xyl_step_t *step;
+
+    if (partner == problem->rank || round > rounds->count)
+        return;
+    step = write_cut(problem, program, rounds, round,
+                     place_in(rounds, problem->rank, round),
+                     xyl_node_alltoall_from(problem, partner));
+    step->kind = xyl_node_alltoall_publishes(problem);
+    step->further = xyl_node_alltoall_further(problem, step, step->to, partner);
+    if (before != 0) {
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = partner_of(problem, problem->rank, before);
+        step->wait_for = count_read(before);
+    }
+    step->post = XYL_POST_COUNT;
+    step->post_value = alltoall_count_published(round);
+    step->post_seat = partner;
+}
+
+static void write_read(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, const rounds_t *rounds,
+                       uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->rank, round);
+    xyl_step_t *step = write_cut(problem, program, rounds, round,
+                                 xyl_node_alltoall_to(problem, partner),
+                                 place_in(rounds, partner, round));
+
+    step->further =
+        xyl_node_alltoall_further(problem, step, step->from, problem->rank);
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = partner;
+    step->wait_for = alltoall_count_published(round);
+    if (!is_awaited(problem, rounds, round))
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = count_read(round);
+    step->post_seat = partner;
+}
+
+static void write_round(const xyl_problem_t *problem,
+                        xyl_node_program_t *program, const rounds_t *rounds,
+                        uint32_t round)
+{
+    write_publish(problem, program, rounds, round + 1);
+    if (partner_of(problem, problem->rank, round) != problem->rank)
+        write_read(problem, program, rounds, round);
+}
+
+static uint64_t round_bytes(const xyl_problem_t *problem)
+{
+    return problem->segment_bytes == 0
+               ? xyl_board_whole_lines(problem->node.limits->alltoall_round)
+               : xyl_board_whole_lines(problem->segment_bytes);
+}
+
+static void alltoall_rounds_write(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
+{
+    rounds_t rounds = {.bytes = round_bytes(problem)};
+    uint64_t cuts;
+    uint32_t round;
+
+    program->shares = xyl_node_alltoall_shares(problem);
+    xyl_node_cut(program, xyl_problem_bytes(problem),
+                 ROUNDS_CUTS * rounds.bytes, rounds.bytes);
+    program->input_bytes = PLACES * rounds.bytes;
+    cuts = (program->piece_bytes + rounds.bytes - 1) / rounds.bytes;
+    rounds.count = (uint32_t)cuts * meetings(problem);
+    write_publish(problem, program, &rounds, 1);
+    for (round = 1; round <= rounds.count; round++)
+        write_round(problem, program, &rounds, round);
+    if (!problem->is_in_place)
+        xyl_node_alltoall_own(problem, program);
+    if (!program->shares)
+        return;
+    xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,
+                      count_read(rounds.count) + 1);
+    xyl_node_until_read(program, count_read(rounds.count) + 1);
+}
+
+/* Where blocks vary a seat does not know how many rounds others need. */
+static const char *alltoall_rounds_lack(const xyl_problem_t *problem)
+{
+    uint64_t bytes = round_bytes(problem);
+
+    if (problem->ranks <= PLACES)
+        return "needs three ranks";
+    if (xyl_problem_varies(problem))
+        return "needs blocks of one length";
+    if (problem->count == 0)
+        return xyl_node_lacks_data;
+    return bytes <= problem->node.window_bytes / PLACES / problem->ranks
+               ? NULL
+               : xyl_node_lacks_room;
+}
+
+const xyl_algorithm_t xyl_algorithm_node_alltoall_rounds = {
+    .name = "node_rounds",
+    .help = "ranks exchange in pairs through places that stay in the caches, "
+            "in the "
+            "memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLTOALL),
+    .lacks = alltoall_rounds_lack,
+    .program = alltoall_rounds_write,
+};

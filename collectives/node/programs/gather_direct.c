@@ -1,0 +1,63 @@
+/* Gather(v): every seat publishes its block, the root copies them out as they
+ * come. Where a block is read where it lies, its seat waits for the root. */
+#include "collectives/node/programs/parts.h"
+
+void xyl_node_gather_own(const xyl_problem_t *problem,
+                         xyl_node_program_t *program, uint64_t bytes)
+{
+    xyl_step_t *step;
+
+    if (problem->is_in_place)
+        return;
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_position_of(XYL_BUFFER_RECV, 0,
+                        xyl_node_block_at(problem, problem->rank)),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
+    step->total = xyl_node_block(problem, problem->rank);
+}
+
+static void gather_direct_write(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
+{
+    uint32_t i;
+
+    if (xyl_node_is_cut_late(problem)) {
+        xyl_node_plan_blocks(problem, program,
+                             problem->node.window_bytes / problem->ranks);
+        program->input_bytes = program->piece_bytes;
+    } else {
+        xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
+        program->shares = program->input_bytes != 0 &&
+                          xyl_node_shares(problem, xyl_problem_bytes(problem));
+    }
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
+    if (problem->rank != problem->root) {
+        xyl_node_publish(problem, program,
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         xyl_problem_bytes(problem), problem->root);
+        if (program->shares)
+            xyl_node_until_read_by(program, problem->root, 1);
+        return;
+    }
+    xyl_node_gather_own(problem, program, program->piece_bytes);
+    for (i = 1; i < problem->ranks; i++)
+        xyl_node_fetch(problem, program, (problem->root + i) % problem->ranks);
+    if (!program->shares)
+        return;
+    xyl_node_strand(program);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 1);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_gather_direct = {
+    .name = "node_direct",
+    .help = "each rank publishes its block, the root reads them, in the memory "
+            "of a "
+            "node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
+    .lacks = xyl_node_lengths_lack,
+    .program = gather_direct_write,
+};

@@ -1,0 +1,40 @@
+/* Gatherv: blocks, whose lengths only their ends know, are handed to the root
+ * (parcel.h). */
+#include "collectives/node/programs/parts.h"
+
+static void gather_parcels_write(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
+{
+    uint32_t i, seat;
+
+    xyl_node_plan_parcels(problem, program);
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
+    if (problem->rank != problem->root) {
+        (void)xyl_node_hand(program, problem->rank, problem->root,
+                            xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                            xyl_problem_bytes(problem));
+        return;
+    }
+    xyl_node_gather_own(problem, program,
+                        xyl_node_block(problem, problem->rank));
+    for (i = 1; i < problem->ranks; i++) {
+        seat = (problem->root + i) % problem->ranks;
+        xyl_node_strand(program);
+        (void)xyl_node_take(program, seat, seat,
+                            xyl_position_of(XYL_BUFFER_RECV, 0,
+                                            xyl_node_block_at(problem, seat)),
+                            xyl_node_block(problem, seat));
+    }
+}
+
+const xyl_algorithm_t xyl_algorithm_node_gather_parcels = {
+    .name = "node_parcels",
+    .help =
+        "each rank hands the root its block by a line between the two, in the "
+        "memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(GATHERV),
+    .lacks = xyl_node_parcels_lack,
+    .program = gather_parcels_write,
+};

@@ -1,0 +1,86 @@
+/* Reduce and allreduce in the order of arrival: there is one buffer in the
+ * window instead of one per seat. In a reduce every seat but the root adds to
+ * it and leaves, and the root adds last; in an allreduce all add, and copy out
+ * what is full. See combine.h. */
+#include "collectives/node/programs/parts.h"
+
+/* In a reduce of two seats one contributes, and nobody is in its way. */
+static uint32_t spares_of(const xyl_problem_t *problem)
+{
+    if (problem->ranks <= 2)
+        return 0;
+    return problem->ranks < XYL_COMBINE_SPARES_MAX ? problem->ranks
+                                                   : XYL_COMBINE_SPARES_MAX;
+}
+
+static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
+{
+    uint64_t bytes = problem->segment_bytes;
+    uint64_t segments = problem->node.limits->sum_segments;
+
+    if (bytes != 0)
+        return xyl_node_segment(bytes, room, problem->element_bytes);
+    bytes = (xyl_problem_bytes(problem) + segments - 1) / segments;
+    if (bytes < problem->node.limits->sum_segment_min)
+        bytes = problem->node.limits->sum_segment_min;
+    if (bytes > problem->node.limits->sum_segment_max)
+        bytes = problem->node.limits->sum_segment_max;
+    return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
+static void write_reduce_sum(const xyl_problem_t *problem,
+                             xyl_node_program_t *program, uint32_t spares)
+{
+    int is_reduce = problem->coll == XYLEM_COLL_REDUCE;
+    int collects = is_reduce && problem->rank == problem->root;
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
+        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
+    step->total = xyl_problem_bytes(problem);
+    step->slices = program->segments;
+    step->slice_bytes = program->segment_bytes;
+    step->spares = spares;
+    if (is_reduce)
+        step->post_seat = problem->root;
+}
+
+/* Sums begin at multiples of a line, as do spares. */
+static void accumulator_write(const xyl_problem_t *problem,
+                              xyl_node_program_t *program)
+{
+    uint64_t window = problem->node.window_bytes / 128 * 128, spare_bytes;
+    uint32_t spares = spares_of(problem);
+
+    program->segment_bytes =
+        sum_segment_of(problem, window / (spares + 1) / 128 * 128);
+    spare_bytes = xyl_board_whole_lines(program->segment_bytes);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          window - spares * spare_bytes);
+    program->board_bytes =
+        xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
+    write_reduce_sum(problem, program, spares);
+    if (problem->coll == XYLEM_COLL_ALLREDUCE)
+        xyl_node_write_results(problem, program);
+}
+
+static const char *accumulator_lacks(const xyl_problem_t *problem)
+{
+    if (problem->count == 0)
+        return xyl_node_lacks_data;
+    return problem->in_arrival_order
+               ? NULL
+               : "combines in the order of arrival: XYLEM_REDUCE_ORDER=arrival";
+}
+
+const xyl_algorithm_t xyl_algorithm_node_reduce_accumulator = {
+    .name = "node_accumulator",
+    .help = "all ranks add to one sum as they come, in the memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
+    .lacks = accumulator_lacks,
+    .program = accumulator_write,
+};

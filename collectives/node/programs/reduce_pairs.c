@@ -1,0 +1,141 @@
+/* Reduce and allreduce by pairs: seats are combined in pairs and pairs with
+ * pairs, as they come and with the same bits whoever comes last (pairs.h). In
+ * an allreduce all copy the result out. The root of a reduce adds its own to
+ * the sum of all others, if the order of operands does not matter or it is the
+ * first; else it copies out, too.
+ *
+ * In a level of a reduce whoever gets the result does so for another level,
+ * which goes on detached. In one of an allreduce all wait for it anyway. What
+ * lies in memory of xylem_alloc is copied, as nobody knows where the others'
+ * input lies. */
+#include "collectives/node/programs/parts.h"
+
+enum { PAIR_SEGMENTS = XYL_PAIRS_SEGMENTS };
+
+/* The fewest cells with which pairs make sense: homes, and some beside. */
+static uint64_t cells_min(const xyl_problem_t *problem)
+{
+    const uint64_t each = XYL_PAIRS_CELLS_OF_WORD;
+
+    return (xyl_pairs_homes(problem->ranks) / each + 2) * each;
+}
+
+/* Half of a window is for the result, or what it takes of it; the rest is for
+ * cells, as many as there can be in use. */
+static uint64_t pair_segment_of(const xyl_problem_t *problem)
+{
+    uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
+    uint64_t bytes =
+        (xyl_problem_bytes(problem) + PAIR_SEGMENTS - 1) / PAIR_SEGMENTS;
+
+    if (problem->segment_bytes != 0) /* of a level: they come and go so */
+        return xyl_node_segment(problem->segment_bytes, UINT64_MAX,
+                                problem->element_bytes);
+    if (bytes < problem->node.limits->pair_segment_min)
+        bytes = problem->node.limits->pair_segment_min;
+    if (bytes > problem->node.limits->pair_segment_max)
+        bytes = problem->node.limits->pair_segment_max;
+    if (bytes > room)
+        bytes = room / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
+    bytes = xyl_board_whole_lines(bytes);
+    return xyl_node_segment(bytes, bytes, problem->element_bytes);
+}
+
+/* Cells, and a result, fit into a window. */
+static int have_room(const xyl_problem_t *problem)
+{
+    return xyl_board_whole_lines(pair_segment_of(problem)) *
+               cells_min(problem) <=
+           problem->node.long_window_bytes / 2;
+}
+
+/* As many as there can be in use at any time. */
+static uint32_t cells_of(const xyl_problem_t *problem,
+                         const xyl_node_program_t *program)
+{
+    uint64_t most = cells_min(problem) + (uint64_t)program->segments *
+                                             xyl_pairs_homes(problem->ranks);
+
+    return most < XYL_PAIRS_CELLS_MAX ? (uint32_t)most
+                                      : (uint32_t)XYL_PAIRS_CELLS_MAX;
+}
+
+/* Of these in the window: as many as are in use where nobody is late. */
+static uint32_t near_cells_of(const xyl_problem_t *problem,
+                              const xyl_node_program_t *program)
+{
+    uint64_t left = problem->node.long_window_bytes -
+                    xyl_board_whole_lines(program->piece_bytes);
+    uint64_t cells = left / xyl_board_whole_lines(program->segment_bytes);
+    uint64_t wanted = cells_min(problem) + (uint64_t)program->segments *
+                                               xyl_pairs_homes(problem->ranks) *
+                                               problem->node.limits->pair_room /
+                                               100;
+
+    if (cells > wanted)
+        cells = wanted;
+    cells = cells / XYL_PAIRS_CELLS_OF_WORD * XYL_PAIRS_CELLS_OF_WORD;
+    return cells < cells_of(problem, program) ? (uint32_t)cells
+                                              : cells_of(problem, program);
+}
+
+/* The root takes no part in the tree, but adds its own to the sum of the
+ * others: it alone has to wait, so in the tree it would be the last to come,
+ * and would combine whatever lies between its leaf and the top, and copy. */
+static int root_is_apart(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_REDUCE && problem->ranks > 2 &&
+           (problem->is_commutative || problem->root == 0);
+}
+
+static void pairs_write(const xyl_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    int is_apart = root_is_apart(problem);
+    int collects = is_apart && problem->rank == problem->root;
+    xyl_step_t *step;
+
+    program->segment_bytes = pair_segment_of(problem);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          problem->node.long_window_bytes / 2);
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, collects ? XYL_STEP_COLLECT : XYL_STEP_PAIR,
+        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
+    step->total = xyl_problem_bytes(problem);
+    step->end_seat = problem->ranks - (uint32_t)is_apart;
+    step->slices = program->segments;
+    step->slice_bytes = program->segment_bytes;
+    step->spares = near_cells_of(problem, program);
+    step->cells = cells_of(problem, program);
+    if (problem->coll == XYLEM_COLL_REDUCE)
+        step->post_seat = problem->root;
+    program->board_bytes =
+        xyl_board_whole_lines(program->piece_bytes) +
+        step->spares * xyl_board_whole_lines(program->segment_bytes);
+    if (xyl_node_has_result(problem) && !is_apart)
+        xyl_node_write_results(problem, program);
+}
+
+const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
+{
+    if (problem->count == 0)
+        return xyl_node_lacks_data;
+    if (problem->segment_bytes != 0 && !problem->node.is_for_one)
+        return "takes no segments";
+    if (problem->node.in_parts)
+        return "takes no input in parts";
+    return have_room(problem) ? NULL : xyl_node_lacks_room;
+}
+
+const xyl_algorithm_t xyl_algorithm_node_reduce_pairs = {
+    .name = "node_pairs",
+    .help =
+        "ranks are combined in pairs and pairs with pairs as they come, in the "
+        "memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
+    .lacks = xyl_node_pairs_lack,
+    .program = pairs_write,
+};

@@ -1,0 +1,22 @@
+/* The end of reductions whose result lies in the window, segment by segment. */
+#include "collectives/node/programs/parts.h"
+
+void xyl_node_write_results(const xyl_problem_t *problem,
+                            xyl_node_program_t *program)
+{
+    uint32_t slice;
+
+    xyl_node_strand(program);
+    for (slice = 0; slice < program->segments; slice++) {
+        uint64_t at = slice * program->segment_bytes;
+        xyl_step_t *step = xyl_node_step(
+            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, at),
+            xyl_position_of(XYL_BUFFER_BOARD, 0, at), program->segment_bytes);
+        step->within = at;
+        step->total = xyl_problem_bytes(problem);
+        step->or_itself = program->input_bytes != 0;
+        step->wait = XYL_WAIT_WORD;
+        step->wait_for = slice;
+        step->emits = slice;
+    }
+}

@@ -1,0 +1,82 @@
+/* Scan and exscan, long: from seat to seat, piece by piece; each combines once
+ * and publishes the sum up to itself. */
+#include "collectives/node/programs/parts.h"
+
+/* RECV = what a seat has published. */
+static void write_copy(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        xyl_position_of(XYL_BUFFER_INPUT, seat, 0), program->piece_bytes);
+
+    step->total = xyl_problem_bytes(problem);
+}
+
+/* `to` = the sum up to the seat before, with this seat's own behind. */
+static void write_scan_sum(const xyl_problem_t *problem,
+                           xyl_node_program_t *program, xyl_position_t to)
+{
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_REDUCE, to,
+                      xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
+                      program->piece_bytes);
+
+    step->total = xyl_problem_bytes(problem);
+    step->first_seat = problem->rank - 1;
+    step->end_seat = problem->rank + 1;
+    step->takes_send = 1;
+    if (to.buffer != XYL_BUFFER_INPUT)
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    step->post_seat = problem->rank + 1;
+}
+
+/* Short enough that the last seat does not wait long for the first piece, and
+ * long enough that a piece costs more than to say that it is there. */
+static uint64_t chain_piece(const xyl_problem_t *problem)
+{
+    const xyl_limits_t *limits = problem->node.limits;
+    uint64_t piece = xyl_problem_bytes(problem) / limits->scan_chain_pieces;
+
+    if (piece < limits->scan_chain_piece_min)
+        return limits->scan_chain_piece_min;
+    return piece < limits->scan_chain_piece_max ? piece
+                                                : limits->scan_chain_piece_max;
+}
+
+/* The sum goes on to the next seat before this one keeps what it needs. */
+static void scan_chain_write(const xyl_problem_t *problem,
+                             xyl_node_program_t *program)
+{
+    const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
+    int is_last = problem->rank + 1 == problem->ranks;
+
+    xyl_node_scan_plan(problem, chain_piece(problem), program);
+    program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
+    if (problem->rank == 0) {
+        xyl_node_publish(problem, program,
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         xyl_problem_bytes(problem), 1);
+    } else {
+        xyl_node_scan_wait(program, problem->rank - 1);
+        if (!is_last)
+            write_scan_sum(problem, program, published);
+        else if (xyl_node_is_scan(problem))
+            write_scan_sum(problem, program,
+                           xyl_position_of(XYL_BUFFER_RECV, 0, 0));
+    }
+    if (!xyl_node_is_scan(problem) && problem->rank != 0)
+        write_copy(problem, program, problem->rank - 1);
+    else if (xyl_node_is_scan(problem) && !is_last)
+        write_copy(problem, program, problem->rank);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_scan_chain = {
+    .name = "node_chain",
+    .help = "sums go from rank to rank in pieces, in the memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
+    .program = scan_chain_write,
+};

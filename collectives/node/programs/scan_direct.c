@@ -1,0 +1,32 @@
+/* Scan and exscan, short: every seat publishes its contribution and combines
+ * those of the seats before it, a scan also its own. */
+#include "collectives/node/programs/parts.h"
+
+static void scan_direct_write(const xyl_problem_t *problem,
+                              xyl_node_program_t *program)
+{
+    uint32_t end = problem->rank + (uint32_t)xyl_node_is_scan(problem);
+    xyl_step_t *step;
+    uint32_t seat;
+
+    xyl_node_scan_plan(problem, problem->node.limits->scan_piece, program);
+    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                     xyl_problem_bytes(problem), XYL_BOARD_ALL);
+    for (seat = 0; seat < end; seat++)
+        xyl_node_scan_wait(program, seat);
+    step = xyl_node_step(program, XYL_STEP_REDUCE,
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_node_published(program, 0), program->piece_bytes);
+    step->total = xyl_problem_bytes(problem);
+    step->end_seat = end;
+}
+
+const xyl_algorithm_t xyl_algorithm_node_scan_direct = {
+    .name = "node_direct",
+    .help =
+        "each rank publishes its input and combines that of all before it, in "
+        "the memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
+    .program = scan_direct_write,
+};

@@ -1,0 +1,103 @@
+/* Scatter(v) by parcels (parcel.h): the root hands each seat its block by a
+ * line between the two, so that a seat looks at a line of its own. Where long
+ * blocks are offered, each seat reads its own where it lies: instead of the
+ * root copying all of them, one after the other, all copy at once. */
+#include "collectives/node/parcel.h"
+#include "collectives/node/programs/parts.h"
+
+/* Blocks that all know to be short take no window. */
+static int are_in_lines(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_SCATTER &&
+           xyl_problem_bytes(problem) <= XYL_PARCEL_SHORT;
+}
+
+static void hand_scatter_block(const xyl_problem_t *problem,
+                               xyl_node_program_t *program, uint32_t seat,
+                               uint64_t offered_from)
+{
+    uint64_t bytes = xyl_node_block(problem, seat);
+    xyl_step_t *step = xyl_node_hand(
+        program, seat, seat,
+        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
+        bytes);
+
+    step->offers = bytes >= offered_from && bytes > xyl_node_cell(problem);
+    program->offers |= step->offers;
+}
+
+/* A block that has to go in parts may wait for its seat, and nothing else does.
+ * Blocks of `offered_from` bytes and more are offered where they lie. */
+static void write_parcels(const xyl_problem_t *problem,
+                          xyl_node_program_t *program, uint64_t offered_from)
+{
+    uint32_t distance, seat;
+    int go_in_parts;
+
+    xyl_node_plan_parcels(problem, program);
+    if (are_in_lines(problem))
+        program->cell = program->cells = program->input_bytes = 0;
+    if (problem->rank != problem->root) {
+        (void)xyl_node_take(program, problem->rank, problem->root,
+                            xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                            xyl_node_block(problem, problem->rank));
+        return;
+    }
+    go_in_parts = !are_in_lines(problem) &&
+                  xyl_node_block_max(problem) > program->input_bytes;
+    for (distance = 1; distance < problem->ranks; distance++) {
+        seat = (problem->root + distance) % problem->ranks;
+        if (go_in_parts)
+            xyl_node_strand(program);
+        hand_scatter_block(problem, program, seat, offered_from);
+    }
+    if (go_in_parts)
+        xyl_node_strand(program);
+    xyl_node_scatter_own(problem, program,
+                         xyl_node_block(problem, problem->rank));
+}
+
+/* Where blocks differ, as if all were as long as the one that is offered. */
+static void scatter_parcels_write(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
+{
+    uint64_t others = problem->ranks - 1;
+    uint64_t all = problem->node.limits->parcel_read;
+
+    write_parcels(problem, program,
+                  problem->coll == XYLEM_COLL_SCATTERV
+                      ? (all + others - 1) / others
+                      : UINT64_MAX);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
+    .name = "node_parcels",
+    .help = "the root hands each rank its block by a line between the two, in "
+            "the memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
+    .lacks = xyl_node_parcels_lack,
+    .program = scatter_parcels_write,
+};
+
+static void scatter_read_write(const xyl_problem_t *problem,
+                               xyl_node_program_t *program)
+{
+    write_parcels(problem, program, 0);
+}
+
+static const char *scatter_read_lacks(const xyl_problem_t *problem)
+{
+    return xyl_problem_bytes(problem) > xyl_node_cell(problem)
+               ? xyl_node_parcels_lack(problem)
+               : "needs longer blocks";
+}
+
+const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
+    .name = "node_read",
+    .help = "each rank reads its block where it lies in the root's memory",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCATTER),
+    .lacks = scatter_read_lacks,
+    .program = scatter_read_write,
+};
