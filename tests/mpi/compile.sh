@@ -66,6 +66,7 @@ for program; do
         "${mpi_fortran[0]}" -O1 -g -w -fallow-argument-mismatch \
             "-D${program#fortran_}" -o "$target/$program" \
             "$here/fortran.F90" "${mpi_fortran[@]:1}" || failed=1 ;;
+    values) compile "$program" "$here/$program.c" -lm ;;
     *) compile "$program" "$here/$program.c" ;;
     esac
 done

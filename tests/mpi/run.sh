@@ -76,8 +76,8 @@ passes_without()
 
 # ---------------------------------------------------------------------------
 
-first_programs=(collectives comms corners deaths errors failing_local gaps hints
-    layouts mismatch neighbors operations recovery spawn wrong_op)
+first_programs=(beside collectives comms corners deaths errors failing_local gaps
+    hints layouts mismatch neighbors operations recovery spawn values wrong_op)
 second_programs=(comms first fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
     profiled requests sessions threads together)
 
@@ -120,6 +120,9 @@ first_part()
     passes "errors are returned" 3 "$work/errors"
     passes "calls that differ are told" 3 "$work/mismatch"
     test_hints
+    test_beside
+    test_values
+    test_closed
     test_spawn
     test_wrong_op
     test_deaths
@@ -241,6 +244,60 @@ test_spawn()
     check "a job that spawns another" grep -q \
         'allreduce: 2 left .* with ranks of another job' "$out"
     check "both of them end" grep -q '^PASS spawn' "$out"
+}
+
+# A locale with a decimal comma, where one can be made: its settings are in
+# $comma.
+comma_make()
+{
+    comma=()
+    command -v localedef >/dev/null &&
+        localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" >/dev/null 2>&1 &&
+        comma=(LOCPATH="$work" LC_ALL=de_DE.UTF-8)
+}
+
+# What programs do beside their collectives.
+test_beside()
+{
+    local comma
+
+    comma_make
+    passes "other things beside collectives" 3 ${comma[@]+"${comma[@]}"} \
+        XYLEM_MPI_REPORT="$work/comma.json" "$work/beside" "$work"
+    if ((${#comma[@]} > 0)); then
+        attempt "$folder/../../bench/xylem-report" "$work/comma.json"
+        check "a report with a decimal comma is none" grep -q \
+            '^  allreduce  *[1-9]' "$out"
+    else
+        skip "a locale with a decimal comma" "no such locale can be made"
+    fi
+    passes "1200 communicators held, and other things" 2 "$work/beside" \
+        "$work" 1200
+    attempt_job "${mpi_run[@]}" 2 "$work/beside" "$work" windows
+    if grep -q '^PASS' "$out"; then
+        passes "windows beside collectives" 2 "$work/beside" "$work" windows
+    else
+        skip "windows beside collectives" "this library cannot by itself, here"
+    fi
+}
+
+test_values()
+{
+    local order
+
+    for order in fixed arrival reproducible; do
+        passes_without 'left to' "NaN, zeros and padding, $order" 3 \
+            XYLEM_REDUCE_ORDER=$order "$work/values"
+    done
+}
+
+# Launchers and ranks with descriptors 0 to 2 closed, under the wrapper.
+test_closed()
+{
+    local bound=120
+
+    closed "the wrapper and ranks" "$folder/xylem-preload" "${mpi_run[@]}" 2 \
+        sh -c 'eval "exec \"\$@\" $closing"' sh "$work/values"
 }
 
 test_wrong_op()
