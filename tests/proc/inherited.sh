@@ -139,6 +139,12 @@ test_files()
         done' "$run" -n 2 true
     works "/dev/shm cannot be written" "${mounted[@]}" \
         'mount -t tmpfs -o ro none /dev/shm' "$run" -n 2 "$standard"
+    works "/dev/shm of 64 MiB" "${mounted[@]}" \
+        'mount -t tmpfs -o size=64m none /dev/shm' "$run" -n 4 "${of[bench]}" \
+        -c allreduce -b 1M -e 4M -i 5 --check
+    works "each rank has a /dev/shm of its own" "$run" -n 3 "${mounted[@]}" \
+        'mount -t tmpfs none /dev/shm' "${of[bench]}" -c allreduce -b 64 -e 1M \
+        -i 5 --check
     works "no /proc, one rank" "${mounted[@]}" 'mount -t tmpfs none /proc' \
         "$run" -n 1 "$standard"
     works "no /proc, programs that need none" "${mounted[@]}" \
