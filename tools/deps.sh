@@ -6,6 +6,7 @@
 #   tools/deps.sh [--check | --size] [GROUP...]
 #
 #   build   the library and its programs
+#   docs    their man pages, and the completion of their options
 #   test    the tests and the checks of the source
 #   bench   comparisons with MPI libraries, and plots
 #   demo    of these, what bench/demo.sh uses
@@ -20,6 +21,7 @@ set -euo pipefail
 build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
     libevent-dev libjansson-dev libpmix-dev)
 mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
+docs_packages=(help2man man-db bash-completion)
 # llvm has the symbolizer that gives sanitizer reports their line numbers.
 test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy
     libclang-rt-dev llvm valgrind shellcheck abigail-tools)
@@ -95,6 +97,7 @@ for argument; do
     --size) size_only=yes ;;
     --help | -h) usage; exit 0 ;;
     build) packages+=("${build_packages[@]}") ;;
+    docs) packages+=("${docs_packages[@]}") ;;
     test) packages+=("${test_packages[@]}") ;;
     bench) packages+=("${bench_packages[@]}") ;;
     demo) packages+=("${demo_packages[@]}") ;;
@@ -104,8 +107,9 @@ for argument; do
     esac
 done
 if ((${#packages[@]} == 0)); then
-    packages=("${build_packages[@]}" "${test_packages[@]}"
-        "${bench_packages[@]}" "${cluster_packages[@]}" "${plot_packages[@]}")
+    packages=("${build_packages[@]}" "${docs_packages[@]}"
+        "${test_packages[@]}" "${bench_packages[@]}" "${cluster_packages[@]}"
+        "${plot_packages[@]}")
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
