@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "bench/measure/noise.h"
+#include "runtime/base/decimal.h"
 #include "runtime/base/launched.h"
 
 enum {
@@ -163,6 +164,7 @@ static void __attribute__((destructor)) end(void)
 {
     const char *path = variable("NOISE_REPORT"), *log = variable("NOISE_LOG");
     struct noise_total total;
+    locale_t before;
     double seconds;
 
     if (!injected.runs)
@@ -170,9 +172,11 @@ static void __attribute__((destructor)) end(void)
     noise_stop();
     total = noise_read();
     seconds = (double)(noise_now_ns() - injected.begin_ns) / 1e9;
+    before = xyl_decimal_begin();
     if (path != NULL)
         report(path, seconds, total);
     if (log != NULL)
         log_write(log, seconds);
+    xyl_decimal_end(before);
     sim_noise_trace_free(&injected.trace);
 }

@@ -8,6 +8,7 @@
 
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
+#include "runtime/base/decimal.h"
 #include "runtime/base/log.h"
 #include "runtime/job/topology.h"
 
@@ -203,6 +204,7 @@ static void learnt_write(const xyl_watch_t *watch)
     const xylem_context_t *context = watch->context;
     char path[PATH_BYTES], machine[MACHINE_BYTES];
     const xyl_watched_t *watched;
+    locale_t before;
     FILE *file;
 
     snprintf(path, sizeof path, "%s.%u", xyl_tuning_learn(context),
@@ -216,6 +218,7 @@ static void learnt_write(const xyl_watch_t *watch)
     xyl_machine_name(machine, sizeof machine);
     fprintf(file, "# xylem-tune 2, times of %s, xylem %s\n", machine,
             xylem_version());
+    before = xyl_decimal_begin();
     for (watched = watch->list; watched != NULL; watched = watched->next)
         if (watched->calls > 0)
             fprintf(file,
@@ -224,6 +227,7 @@ static void learnt_write(const xyl_watch_t *watch)
                     watched->query.nodes, watched->query.node_ranks,
                     watched->query.bytes, watched->plan, typical_us(watched),
                     watched->calls);
+    xyl_decimal_end(before);
     if (fclose(file) != 0)
         xyl_log(XYL_LOG_WARN, "XYLEM_TUNING_LEARN: cannot write all of %s",
                 path);

@@ -158,7 +158,29 @@ test_files()
         '[ "$PMIX_RANK" = 1 ] || exec "$1"' sh "$standard"
 }
 
+# What a program writes for others has points, whatever it writes for people.
+test_locale()
+{
+    local comma=(env LOCPATH="$work" LC_ALL=de_DE.UTF-8)
+
+    if ! localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" >/dev/null 2>&1; then
+        skip "a locale with a decimal comma" "no such locale can be made"
+        return
+    fi
+    works "times that are learnt, decimal comma" "${comma[@]}" \
+        XYLEM_TUNING_LEARN="$work/learnt" "$run" -n 2 "$standard"
+    check "times have points" sh -c 'grep -q "^allreduce .*[0-9]\.[0-9]" "$1" &&
+        ! grep -v "^#" "$1" | grep -q ,' sh "$work/learnt.0"
+    works "noise that is told, decimal comma" "${comma[@]}" \
+        NOISE_SPEC=uniform:10Hz,0-1ms NOISE_REPORT="$work/told" \
+        NOISE_LOG="$work/log" "$run" -n 1 env \
+        LD_PRELOAD="${of[noise]%/*}/libxylem-noise.so" "$standard"
+    check "noise has points" grep -q 'seconds=[0-9]*\.' "$work/told"
+    check "and its log" grep -q '^length [0-9]*\.' "$work/log.0"
+}
+
 test_descriptors
+test_locale
 test_limits
 test_files
 finish

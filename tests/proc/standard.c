@@ -4,8 +4,10 @@
  *                   /dev/null, before anything else can get their numbers
  *   standard late   all of them are closed when there is a context
  *
- * What is printed then gets into nothing that the ranks speak by. */
+ * What is printed then gets into nothing that the ranks speak by. The locale is
+ * that of the environment. */
 #include <fcntl.h>
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +52,7 @@ int main(int argc, char **argv)
     job_t job;
 
     (void)argv;
+    setlocale(LC_ALL, "");
     for (fd = 0; fd < STANDARD; fd++)
         was_open[fd] = fcntl(fd, F_GETFD) >= 0;
     job_begin(&job);

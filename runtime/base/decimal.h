@@ -1,0 +1,13 @@
+/* Numbers in files that programs read. */
+#ifndef XYL_BASE_DECIMAL_H
+#define XYL_BASE_DECIMAL_H
+
+#include <locale.h>
+
+/* From here to the end this thread writes and reads numbers with a decimal
+ * point, whatever locale the program has chosen. Returns what to give to the
+ * end. */
+locale_t xyl_decimal_begin(void);
+void xyl_decimal_end(locale_t before);
+
+#endif
