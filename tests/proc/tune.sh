@@ -105,9 +105,9 @@ check "programs choose by that" \
 
 # Calls that name no plan learn others, persistent requests do not.
 XYLEM_TUNING_LEARN=$work/plain attempt "$run" -n 2 "$tune" -q -c allreduce \
-    --sizes 8 --plans node --seconds 0.1 -o "$work/plainly"
+    --sizes 8 --plans node_direct --seconds 0.1 -o "$work/plainly"
 check "times the library's choice by calls as programs make them" \
-    test "$(grep -v " auto \| node" "$work/plain.0" | grep -c "^allreduce 1 2 8 ")" -ge 1
+    test "$(grep -v " auto \| node_direct " "$work/plain.0" | grep -c "^allreduce 1 2 8 ")" -ge 1
 
 attempt "$tune" show "$work/first"
 check "shows a table" grep -q "stampede2\|tuned" "$out"

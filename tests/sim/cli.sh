@@ -390,7 +390,7 @@ test_algorithms()
             fi
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
-            [[ $name == han* || $name == node ]] || options+=(--messages)
+            [[ $name == han* || $name == node* ]] || options+=(--messages)
             [[ $name != node* ]] || options+=(-N 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
             local order=fixed
