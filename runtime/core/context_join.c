@@ -382,7 +382,9 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
     }
     told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
                                              sizeof mine, &all);
-    if (status == XYLEM_OK)
+    /* A rank that has died is why there is no connection with it. */
+    if (status == XYLEM_OK ||
+        (status == XYLEM_ERR_NET && told == XYLEM_ERR_PROC_FAILED))
         status = told;
     if (status == XYLEM_OK)
         status = outcomes_read(context, &all, troubles);

@@ -174,9 +174,9 @@ static void bad_algorithms(const job_t *job, frame_t *frame)
     REFUSED("'best': there is no such", bad.algorithm = "best");
     REFUSED("'': there is no such", bad.algorithm = "");
     REFUSED("takes no radix", bad.algorithm = "ring:");
-    REFUSED("'pairwise': there is no such", bad.algorithm = "pairwise");
+    REFUSED("'pairwise': it is not for", bad.algorithm = "pairwise");
     REFUSED("radix of 2 ... 64", bad.algorithm = "bruck:1");
-    REFUSED("'knomial:2': there is no such", bad.algorithm = "knomial:2");
+    REFUSED("'knomial:2': it is not for", bad.algorithm = "knomial:2");
     if (job->ranks % 2 != 0)
         REFUSED("even", bad.algorithm = "neighbor_exchange");
     REFUSED("windows", bad.send_window = 3, bad.recv_window = 2);
