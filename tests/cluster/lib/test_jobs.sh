@@ -62,7 +62,7 @@ bench_nodes()
         list=$(node_algorithms_of "$coll")
         [[ -n $list ]] || holds "$coll has algorithms that know nodes" false
         for algorithm in $list; do
-            [[ $algorithm != node ]] || continue
+            [[ $algorithm != node* ]] || continue
             coll_measures "$coll by $algorithm on $name" "$coll" 64 4K 7 \
                 "$@" "$bench/xylem-bench" --root 1 --algorithm "$algorithm"
         done
