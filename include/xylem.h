@@ -354,7 +354,7 @@ const char *xylem_type_name(xylem_type_t type);
  * its parts, one part after the other. That is also the order in which they
  * travel; gaps do not. Element k of a buffer begins k * extent bytes behind the
  * buffer's address. Parts may lie before that address, touch and, in what is
- * only read, overlap. */
+ * only read, overlap. Elements that are combined: at most 2^31 - 1 bytes. */
 typedef struct xylem_type_part {
     int64_t offset; /* bytes from the element's address to the first one */
     uint64_t count; /* elements of `type`, its extent apart */

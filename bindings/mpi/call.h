@@ -136,24 +136,39 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
 /* The same for a call that ends before the program goes on: of a type that may
  * be freed soon nothing is kept, it is read into `brief`, without layout. */
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
-/* How many numbers of each kind a type was made with; 0: that is not known, or
- * counts were large. */
-int xmpi_type_envelope(MPI_Datatype handle, int *ints, int *addresses,
-                       int *types, int *combiner);
+/* One of the table, or NULL; takes no lock. */
+xmpi_type_t *xmpi_type_named(MPI_Datatype handle);
+
+/* How many numbers of each kind a type was made with; `counts` where its counts
+ * were of MPI_Count. */
+typedef struct xmpi_envelope {
+    MPI_Count ints, addresses, counts, types;
+    int combiner;
+} xmpi_envelope_t;
+
+int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has); /* 1: good */
 /* One of those that MPI_Type_get_contents gives: the caller's, unless named. */
 void xmpi_type_give_back(MPI_Datatype *part);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
 
-/* 0: it has none, and has to be packed. */
+/* 0: it has none, and has to be packed. The layout's elements begin where their
+ * data do, true_low behind MPI's. */
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out);
 void xmpi_type_layout_drop(xmpi_type_t *type); /* the type goes away */
+
+/* Whether the data lie in their order without gaps, by how the type was made.
+ */
+int xmpi_type_is_in_a_row(MPI_Datatype handle);
 
 typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
 
 /* `count` elements at `user` to or from `packed`; 0: good, else MPI's code. */
 int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
                    uint64_t count, void *packed);
+/* The same for one element that is too long for MPI_Pack. */
+int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
+                         uintptr_t user, uintptr_t packed);
 
 /* ---- operations ---- */
 

@@ -45,6 +45,7 @@ static const wanted_t wanted[] = {
 #undef WANTED
                         MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
     MAY(Type_get_envelope_c, "PMPI_Type_get_envelope_c", NULL),
+    MAY(Type_get_contents_c, "PMPI_Type_get_contents_c", NULL),
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),
     MAY(progress_unregister, "opal_progress_unregister", NULL),

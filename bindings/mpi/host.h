@@ -111,6 +111,9 @@ typedef struct xmpi_host {
     /* Where types may be made with large counts. */
     int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count *, MPI_Count *,
                                MPI_Count *, MPI_Count *, int *);
+    int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count,
+                               MPI_Count, int[], MPI_Aint[], MPI_Count[],
+                               MPI_Datatype[]);
     /* Of those that survive deaths. */
     int (*Comm_revoke)(MPI_Comm);
     /* Open MPI's hook into its progress; NULL: there is none. */

@@ -181,13 +181,41 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
 
 /* Whether data with gaps, so many bytes of them, can stay where they are, to be
  * packed on their way. */
-static int takes_layouts(const xmpi_call_t *call, const xmpi_side_t *side,
-                         uint64_t bytes)
+static int takes_layouts(const xmpi_call_t *call, uint64_t bytes)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
 
-    return !traits->reduces && !traits->has_neighbors && side->buf != NULL &&
+    return !traits->reduces && !traits->has_neighbors &&
            bytes > PACKED_BYTES_MAX;
+}
+
+/* Where `bytes` behind the address of a side lies: at MPI_BOTTOM, and where
+ * data begin elsewhere than their elements do. */
+static const void *address_behind(const xmpi_side_t *side, int64_t bytes)
+{
+    return (const void *)((uintptr_t)side->buf + (uintptr_t)bytes);
+}
+
+/* Moves the beginning of the buffer to its first block, where that lies before
+ * it or the buffer is all of the memory; displacements count `unit` bytes. */
+static void begin_at_first(const xmpi_side_t *side, uint32_t n, int64_t unit,
+                           view_t *view)
+{
+    int64_t lowest = INT64_MAX, displ;
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        displ = (int64_t)view->displs[i];
+        if (view->counts[i] != 0 && displ < lowest)
+            lowest = displ;
+    }
+    if (lowest == INT64_MAX || (lowest >= 0 && side->buf != NULL))
+        return;
+    for (i = 0; i < n; i++)
+        if (view->counts[i] != 0)
+            view->displs[i] -= (uint64_t)lowest;
+    view->address =
+        (const void *)((uintptr_t)view->address + (uintptr_t)(lowest * unit));
 }
 
 /* The view in bytes becomes one of elements that lie apart, where they can stay
@@ -198,16 +226,15 @@ static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
     xmpi_type_t *type = xmpi_type_find(side->type);
     uint32_t i;
 
-    for (i = 0; i < n; i++)
-        if (view->counts[i] != 0 && number_at(call, side->displs, i) < 0)
-            return 0;
-    if (!xmpi_type_layout(type, &view->type))
+    if (type == NULL || !xmpi_type_layout(type, &view->type))
         return 0;
     for (i = 0; i < n; i++)
         if (view->counts[i] != 0) {
             view->counts[i] = (uint64_t)number_at(call, side->counts, i);
             view->displs[i] = (uint64_t)number_at(call, side->displs, i);
         }
+    view->address = address_behind(side, type->true_low);
+    begin_at_first(side, n, type->extent, view);
     return 1;
 }
 
@@ -223,14 +250,18 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
     for (i = 0; types != NULL && i < n; i++) {
         types[i] = XYLEM_BYTE;
         type = view->counts[i] == 0 ? NULL : xmpi_type_find(side->types[i]);
-        if (type != NULL && !type->is_plain &&
-            !xmpi_type_layout(type, &types[i]))
+        if (type == NULL || type->is_plain)
+            continue;
+        if (!xmpi_type_layout(type, &types[i]))
             return 0;
+        view->displs[i] += (uint64_t)type->true_low;
     }
     for (i = 0; types != NULL && i < n; i++)
         if (types[i] != XYLEM_BYTE)
             view->counts[i] = (uint64_t)number_at(call, side->counts, i);
     view->types = types;
+    if (types != NULL)
+        begin_at_first(side, n, 1, view);
     return types != NULL;
 }
 
@@ -264,13 +295,15 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
         bytes += view->counts[i];
         if (view->counts[i] == 0)
             view->displs[i] = 0;
-        else if (!block.type->is_plain || block.displ < 0)
+        else if (!block.type->is_plain)
             is_plain = 0;
     }
     view->address = side->buf;
-    if (is_plain)
+    if (is_plain) {
+        begin_at_first(side, n, 1, view);
         return MPI_SUCCESS;
-    if (takes_layouts(call, side, bytes) &&
+    }
+    if (takes_layouts(call, bytes) &&
         (side->types == NULL ? view_laid_out(call, side, n, view)
                              : view_types(plan, call, side, n, view)))
         return MPI_SUCCESS;
@@ -293,8 +326,9 @@ static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
     view->address = side->buf;
     if (type->is_plain || view->bytes == 0)
         return MPI_SUCCESS;
-    if (takes_layouts(call, side, n * view->bytes) &&
+    if (takes_layouts(call, n * view->bytes) &&
         xmpi_type_layout(xmpi_type_find(side->type), &view->type)) {
+        view->address = address_behind(side, type->true_low);
         view->count = (uint64_t)side->count;
         return MPI_SUCCESS;
     }

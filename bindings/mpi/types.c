@@ -28,7 +28,7 @@ static unsigned slot_of(MPI_Datatype handle)
            (TABLE_SIZE - 1);
 }
 
-static xmpi_type_t *find_named(MPI_Datatype handle)
+xmpi_type_t *xmpi_type_named(MPI_Datatype handle)
 {
     unsigned slot = slot_of(handle), i;
 
@@ -67,7 +67,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     int64_t low;
 
     /* Optional types may be absent, and some are others' names. */
-    if (handle == MPI_DATATYPE_NULL || find_named(handle) != NULL ||
+    if (handle == MPI_DATATYPE_NULL || xmpi_type_named(handle) != NULL ||
         extent_of(handle, &type.size, &low, &type.extent) != 0 ||
         type.size == 0)
         return;
@@ -214,7 +214,8 @@ static unsigned char pattern(size_t offset, unsigned round)
 }
 
 /* Whether packing copies: types whose size is their extent may still be in
- * another order. Each byte's offset is written in as many digits as needed. */
+ * another order. Each byte's offset is written in as many digits as needed; how
+ * a longer type was made has to tell. */
 static int packs_as_copy(const xmpi_type_t *type)
 {
     size_t bytes = (size_t)type->size, i;
@@ -223,7 +224,7 @@ static int packs_as_copy(const xmpi_type_t *type)
     int position, same = 1;
 
     if (bytes > PROBE_BYTES_MAX)
-        return 0;
+        return xmpi_type_is_in_a_row(type->handle);
     from = malloc(2 * bytes);
     if (from == NULL)
         return 0;
@@ -253,22 +254,21 @@ static int is_committed(MPI_Datatype handle)
            !xmpi_has_erred;
 }
 
-int xmpi_type_envelope(MPI_Datatype handle, int *ints, int *addresses,
-                       int *types, int *combiner)
+int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has)
 {
-    MPI_Count counts[4];
+    int ints, addresses, types;
 
-    if (xmpi_host.Type_get_envelope_c == NULL)
-        return xmpi_host.Type_get_envelope(handle, ints, addresses, types,
-                                           combiner) == MPI_SUCCESS;
-    if (xmpi_host.Type_get_envelope_c(handle, &counts[0], &counts[1],
-                                      &counts[2], &counts[3],
-                                      combiner) != MPI_SUCCESS ||
-        counts[2] != 0)
+    *has = (xmpi_envelope_t){.combiner = MPI_COMBINER_NAMED};
+    if (xmpi_host.Type_get_envelope_c != NULL)
+        return xmpi_host.Type_get_envelope_c(
+                   handle, &has->ints, &has->addresses, &has->counts,
+                   &has->types, &has->combiner) == MPI_SUCCESS;
+    if (xmpi_host.Type_get_envelope(handle, &ints, &addresses, &types,
+                                    &has->combiner) != MPI_SUCCESS)
         return 0;
-    *ints = (int)counts[0];
-    *addresses = (int)counts[1];
-    *types = (int)counts[3];
+    has->ints = ints;
+    has->addresses = addresses;
+    has->types = types;
     return 1;
 }
 
@@ -276,10 +276,10 @@ int xmpi_type_envelope(MPI_Datatype handle, int *ints, int *addresses,
  */
 static int is_one_of_mpis(MPI_Datatype handle)
 {
-    int ints, addresses, types, combiner;
+    xmpi_envelope_t has;
 
-    return xmpi_type_envelope(handle, &ints, &addresses, &types, &combiner) &&
-           combiner == MPI_COMBINER_NAMED;
+    return xmpi_type_envelope(handle, &has) &&
+           has.combiner == MPI_COMBINER_NAMED;
 }
 
 void xmpi_type_give_back(MPI_Datatype *part)
@@ -291,20 +291,22 @@ void xmpi_type_give_back(MPI_Datatype *part)
 /* Whether it is one of MPI's own types again and again, by how it was made. */
 static int repeats_a_named(MPI_Datatype handle)
 {
-    int ints_count, addresses_count, types_count, combiner, ints[3];
     const xmpi_type_t *named;
+    xmpi_envelope_t has;
     MPI_Aint addresses[1];
     MPI_Datatype part;
+    int ints[3];
 
-    if (!xmpi_type_envelope(handle, &ints_count, &addresses_count, &types_count,
-                            &combiner) ||
-        (combiner != MPI_COMBINER_CONTIGUOUS &&
-         combiner != MPI_COMBINER_VECTOR && combiner != MPI_COMBINER_HVECTOR) ||
-        ints_count > 3 || addresses_count > 1 || types_count != 1 ||
-        xmpi_host.Type_get_contents(handle, ints_count, addresses_count, 1,
-                                    ints, addresses, &part) != MPI_SUCCESS)
+    if (!xmpi_type_envelope(handle, &has) ||
+        (has.combiner != MPI_COMBINER_CONTIGUOUS &&
+         has.combiner != MPI_COMBINER_VECTOR &&
+         has.combiner != MPI_COMBINER_HVECTOR) ||
+        has.ints > 3 || has.addresses > 1 || has.counts != 0 ||
+        has.types != 1 ||
+        xmpi_host.Type_get_contents(handle, (int)has.ints, (int)has.addresses,
+                                    1, ints, addresses, &part) != MPI_SUCCESS)
         return 0;
-    named = find_named(part);
+    named = xmpi_type_named(part);
     if (named == NULL)
         xmpi_type_give_back(&part);
     return named != NULL && named->is_plain;
@@ -355,7 +357,7 @@ static xmpi_type_t *type_make(MPI_Datatype handle)
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    xmpi_type_t *type = find_named(handle);
+    xmpi_type_t *type = xmpi_type_named(handle);
     int found = 0;
 
     if (type != NULL || handle == MPI_DATATYPE_NULL)
@@ -419,7 +421,7 @@ static void sights_forget(MPI_Datatype handle)
 
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
 {
-    xmpi_type_t *type = find_named(handle);
+    xmpi_type_t *type = xmpi_type_named(handle);
     int found = 0, doubt;
 
     if (type != NULL || handle == MPI_DATATYPE_NULL)
@@ -483,19 +485,19 @@ int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
     uint64_t most = at_once(type), now, done = 0;
     int code = MPI_SUCCESS;
 
+    if (type->size == 0 || count == 0)
+        return MPI_SUCCESS;
     if (type->is_plain) {
-        if (count != 0 && type->size != 0)
-            memcpy(way == XMPI_PACK ? packed : user,
-                   way == XMPI_PACK ? user : packed, count * type->size);
+        memcpy(way == XMPI_PACK ? packed : user,
+               way == XMPI_PACK ? user : packed, count * type->size);
         return MPI_SUCCESS;
     }
-    if (most == 0 && count != 0)
-        return MPI_ERR_COUNT;
     for (; done < count && code == MPI_SUCCESS; done += now) {
-        now = count - done < most ? count - done : most;
-        code = pack_some(type, way,
-                         (uintptr_t)user + done * (uint64_t)type->extent,
-                         (int)now, (uintptr_t)packed + done * type->size);
+        uintptr_t at = (uintptr_t)user + done * (uint64_t)type->extent;
+        uintptr_t to = (uintptr_t)packed + done * type->size;
+        now = most == 0 ? 1 : count - done < most ? count - done : most;
+        code = most == 0 ? xmpi_type_pack_parts(type, way, at, to)
+                         : pack_some(type, way, at, (int)now, to);
     }
     return code;
 }
@@ -509,7 +511,7 @@ int xmpi_Type_free(MPI_Datatype *handle)
     int found = 0;
 
     if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
-        *handle == MPI_DATATYPE_NULL || find_named(*handle) != NULL)
+        *handle == MPI_DATATYPE_NULL || xmpi_type_named(*handle) != NULL)
         return xmpi_host.Type_free(handle);
     sights_forget(*handle);
     if (xmpi_host.Type_get_attr(*handle, keyval, (void *)&type, &found) !=

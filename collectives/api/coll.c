@@ -93,7 +93,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     if (!xyl_args_receives(args, is_root))
         plain.on_segment = NULL;
     if (xyl_sides_are_needed(args)) {
-        status = xyl_sides_find(team->context, args, &plain, &sides);
+        status = xyl_sides_find(team, args, &plain, &sides);
         if (status != XYLEM_OK)
             return status;
     }

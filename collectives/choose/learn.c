@@ -56,7 +56,7 @@ static int terms_find(const xylem_team_t *team, const xylem_coll_args_t *args,
 
     *terms_out = *args;
     if (xyl_sides_are_needed(args)) {
-        if (xyl_sides_find(team->context, args, terms_out, &sides) != XYLEM_OK)
+        if (xyl_sides_find(team, args, terms_out, &sides) != XYLEM_OK)
             return 0;
         xyl_sides_release(&sides);
     }

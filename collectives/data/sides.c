@@ -1,34 +1,74 @@
 #include "collectives/data/sides.h"
 
+#include <stdlib.h>
+
 #include "collectives/data/description.h"
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"
 
-/* One type: replaced in place, with its count. */
-static xylem_status_t replace(xylem_context_t *context, size_t *count,
-                              xylem_type_t *type, const xyl_layout_t **layout,
-                              int *is_empty)
+enum { ARRAYS = XYL_SIDES_ARRAYS };
+
+/* One type of a call, and all that counts its elements. */
+typedef struct counted {
+    xylem_type_t *type;
+    size_t *count;
+    const uint64_t **arrays[ARRAYS]; /* NULL: none, as is one that is NULL */
+} counted_t;
+
+/* Products that do not fit become UINT64_MAX, which the checks of lengths
+ * refuse. */
+static uint64_t times(uint64_t count, uint64_t bytes)
 {
+    uint64_t product;
+
+    return __builtin_mul_overflow(count, bytes, &product) ? UINT64_MAX
+                                                          : product;
+}
+
+/* Elements that are longer than a block can be: bytes are counted instead. */
+static xylem_status_t count_in_bytes(uint32_t ranks, uint64_t bytes,
+                                     const counted_t *counted,
+                                     xyl_sides_t *sides)
+{
+    uint32_t i, rank;
+
+    *counted->count = times(*counted->count, bytes);
+    *counted->type = XYLEM_BYTE;
+    for (i = 0; i < ARRAYS; i++) {
+        const uint64_t **array = counted->arrays[i];
+        if (array == NULL || *array == NULL)
+            continue;
+        sides->arrays[i] = malloc(ranks * sizeof **array);
+        if (sides->arrays[i] == NULL)
+            return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
+        for (rank = 0; rank < ranks; rank++)
+            sides->arrays[i][rank] = times((*array)[rank], bytes);
+        *array = sides->arrays[i];
+    }
+    return XYLEM_OK;
+}
+
+/* One type: replaced in place, with what counts it. */
+static xylem_status_t replace(const xylem_team_t *team,
+                              const counted_t *counted, xyl_sides_t *sides,
+                              const xyl_layout_t **layout, int *is_empty)
+{
+    xylem_type_t *type = counted->type;
     uint64_t bytes;
-    xylem_status_t status = xyl_layout_find(context, *type, &bytes, layout);
+    xylem_status_t status =
+        xyl_layout_find(team->context, *type, &bytes, layout);
 
     if (status != XYLEM_OK || !xyl_type_is_user(*type))
         return status;
     if (bytes == 0) {
         *is_empty = 1;
-        *count = 0;
+        *counted->count = 0;
         *type = XYLEM_BYTE;
         return XYLEM_OK;
     }
-    if (bytes > INT32_MAX) {
-        xyl_layout_release(*layout);
-        *layout = NULL;
-        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
-                        "an element of %llu bytes: more than 2^31 - 1; use "
-                        "more elements of a smaller type",
-                        (unsigned long long)bytes);
-    }
+    if (bytes > INT32_MAX)
+        return count_in_bytes(team->size, bytes, counted, sides);
     *type = XYLEM_TYPE_BLOCK((uint32_t)bytes);
     return XYLEM_OK;
 }
@@ -40,13 +80,44 @@ static int has_no_type(const xylem_coll_args_t *args)
            args->coll == XYLEM_COLL_BARRIER;
 }
 
-xylem_status_t xyl_sides_find(xylem_context_t *context,
+/* Elements with gaps, and those longer than a block, are not combined. */
+static xylem_status_t combined_check(const xylem_coll_args_t *args,
+                                     const xylem_coll_args_t *plain,
+                                     const xyl_sides_t *sides)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    if (!traits->reduces)
+        return XYLEM_OK;
+    if (sides->send != NULL || sides->recv != NULL)
+        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
+                        "%s: elements with gaps cannot be combined",
+                        traits->name);
+    if (xyl_type_is_user(args->type) && plain->type == XYLEM_BYTE &&
+        !sides->send_is_empty)
+        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
+                        "%s: elements of more than 2^31 - 1 bytes cannot be "
+                        "combined",
+                        traits->name);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_sides_find(const xylem_team_t *team,
                               const xylem_coll_args_t *args,
                               xylem_coll_args_t *args_out,
                               xyl_sides_t *sides_out)
 {
     xyl_sides_t sides = {.send = NULL};
     xylem_coll_args_t plain = *args;
+    int is_one = args->recv_count == 0; /* type, of both sides */
+    counted_t sent = {&plain.type,
+                      &plain.count,
+                      {&plain.send_counts, &plain.send_displs,
+                       is_one ? &plain.recv_counts : NULL,
+                       is_one ? &plain.recv_displs : NULL}};
+    counted_t received = {&plain.recv_type,
+                          &plain.recv_count,
+                          {NULL, NULL, &plain.recv_counts, &plain.recv_displs}};
     xylem_status_t status;
 
     if (has_no_type(args)) {
@@ -55,24 +126,18 @@ xylem_status_t xyl_sides_find(xylem_context_t *context,
         *sides_out = sides;
         return XYLEM_OK;
     }
-    status = replace(context, &plain.count, &plain.type, &sides.send,
-                     &sides.send_is_empty);
-    if (status != XYLEM_OK)
-        return status;
-    if (args->recv_count != 0) {
-        status = replace(context, &plain.recv_count, &plain.recv_type,
-                         &sides.recv, &sides.recv_is_empty);
-    } else {
+    status = replace(team, &sent, &sides, &sides.send, &sides.send_is_empty);
+    if (status == XYLEM_OK && !is_one) {
+        status =
+            replace(team, &received, &sides, &sides.recv, &sides.recv_is_empty);
+    } else if (status == XYLEM_OK) {
         sides.recv_is_empty = sides.send_is_empty;
         sides.recv = sides.send;
         if (sides.recv != NULL)
             xyl_layout_acquire(sides.recv);
     }
-    if (status == XYLEM_OK && (sides.send != NULL || sides.recv != NULL) &&
-        xyl_coll_traits(args->coll)->reduces)
-        status = xyl_fail(XYLEM_ERR_UNSUPPORTED,
-                          "%s: elements with gaps cannot be combined",
-                          xyl_coll_traits(args->coll)->name);
+    if (status == XYLEM_OK)
+        status = combined_check(args, &plain, &sides);
     if (status != XYLEM_OK) {
         xyl_sides_release(&sides);
         return status;
@@ -84,6 +149,10 @@ xylem_status_t xyl_sides_find(xylem_context_t *context,
 
 void xyl_sides_release(const xyl_sides_t *sides)
 {
+    uint32_t i;
+
     xyl_layout_release(sides->send);
     xyl_layout_release(sides->recv);
+    for (i = 0; i < ARRAYS; i++)
+        free(sides->arrays[i]);
 }

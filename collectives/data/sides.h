@@ -1,16 +1,23 @@
 /* The two sides of a collective's messages, as the types of a call describe
  * them. Everything behind this knows packed bytes only: types of the user's
- * are replaced by blocks of as many packed bytes, and where elements have gaps
- * the layout says where these lie. */
+ * are replaced by blocks of as many packed bytes, or, where an element is
+ * longer than a block can be, by bytes, with all counts and displacements in
+ * bytes; and where elements have gaps the layout says where these lie. */
 #ifndef XYL_COLLECTIVES_DATA_SIDES_H
 #define XYL_COLLECTIVES_DATA_SIDES_H
 
 #include "collectives/data/layout.h"
 #include "collectives/data/types.h"
+#include "runtime/core/team.h"
+
+enum { XYL_SIDES_ARRAYS = 4 };
 
 typedef struct xyl_sides {
     const xyl_layout_t *send, *recv;  /* acquired; NULL: plain */
     int send_is_empty, recv_is_empty; /* elements of it have no data */
+    /* Counts and displacements in bytes that the arguments name in place of the
+     * user's; NULL: the user's are theirs. */
+    uint64_t *arrays[XYL_SIDES_ARRAYS];
 } xyl_sides_t;
 
 /* 1 when a type of the call's own is one of the user's. Those of an alltoallw's
@@ -23,7 +30,7 @@ static inline int xyl_sides_are_needed(const xylem_coll_args_t *args)
 
 /* Writes the arguments with replaced types to *args_out. On success the sides
  * are to be released. */
-xylem_status_t xyl_sides_find(xylem_context_t *context,
+xylem_status_t xyl_sides_find(const xylem_team_t *team,
                               const xylem_coll_args_t *args,
                               xylem_coll_args_t *args_out,
                               xyl_sides_t *sides_out);

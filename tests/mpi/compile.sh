@@ -54,7 +54,7 @@ linked=(-L"$folder" -lxylem-mpi -lpthread)
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | first | hints | neighbors | requests | sessions | threads | \
+    collectives | first | giants | hints | neighbors | requests | sessions | threads | \
         wrong_op)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     failing_local)

@@ -77,7 +77,8 @@ passes_without()
 # ---------------------------------------------------------------------------
 
 first_programs=(beside collectives comms corners deaths errors failing_local gaps
-    hints layouts mismatch neighbors operations recovery spawn values wrong_op)
+    giants hints layouts mismatch neighbors operations recovery spawn values
+    wrong_op)
 second_programs=(comms first fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
     profiled requests sessions threads together)
 
@@ -109,6 +110,8 @@ first_part()
         passes_without 'left to' "data with gaps" $ranks "$work/gaps"
     done
     passes "data with gaps, calls compared" 4 XYLEM_CHECK=full "$work/gaps"
+    passes_without 'left to' "elements that reach beyond 2 GiB" 2 "$work/giants"
+    test_giants
     passes "neighbours" 1 "$work/neighbors"
     for ranks in 2 3 4 6; do
         passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
@@ -176,6 +179,15 @@ second_part()
     test_sessions
     test_profiled
     test_imb
+}
+
+# Elements of more than 2 GiB in all calls move 100 GiB: only at night.
+test_giants()
+{
+    local bound=1800
+
+    ((${CHECK_DEPTH:-1} >= 10)) || return 0
+    passes_without 'left to' "elements of more than 2 GiB" 2 "$work/giants" long
 }
 
 # Communicators of sessions, in what ways the library by itself can: Open MPI 5

@@ -383,8 +383,9 @@ static void test_refused_types(void)
             bad.recv_count = 1);
     REFUSED(XYLEM_ERR_INVALID_ARG, "no type", bad.type = gaps,
             bad.recv_type = 99, bad.recv_count = 1);
-    REFUSED(XYLEM_ERR_UNSUPPORTED, "2^31", bad.type = large);
-    REFUSED(XYLEM_ERR_UNSUPPORTED, "2^31", bad.type = gaps,
+    REFUSED(XYLEM_ERR_UNSUPPORTED, "2^31", bad.coll = XYLEM_COLL_ALLREDUCE,
+            bad.type = large);
+    REFUSED(XYLEM_ERR_INVALID_ARG, "received", bad.type = gaps,
             bad.recv_type = large, bad.recv_count = 1);
     REFUSED(XYLEM_ERR_UNSUPPORTED, "gaps", bad.coll = XYLEM_COLL_ALLREDUCE,
             bad.type = gaps);
