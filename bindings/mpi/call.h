@@ -13,7 +13,8 @@
  *   report.c      what became of calls
  *   guard.c       ranks without the binding
  *   models.c      MPI_Init and sessions; state.c: what connects the ranks
- *   narrow.c      large counts for a host without
+ *   narrow.c      large counts for a host without, and neighbours' forms of
+ * MPI-4
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
  * communicator: itself, the collective, the operation, and settings that were
@@ -488,5 +489,7 @@ void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin);
 /* Large counts for a host that knows none. */
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                 MPI_Request *request);
+/* Adds MPI-4's forms of the neighbourhood collectives that are the host's. */
+void xmpi_neighbors_take(void);
 
 #endif

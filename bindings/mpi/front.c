@@ -31,6 +31,7 @@
 #define X_(name) extern xmpi_function_t xmpi_slot_##name;
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
+XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_)
 XMPI_OTHERS(X_)
 XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)
@@ -44,10 +45,11 @@ static const struct {
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name, "PMPI"},
     XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-        XMPI_OTHERS(X_) XMPI_OTHERS_OF_4(X_) XMPI_WAITS(X_)
+        XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_) XMPI_OTHERS(X_)
+            XMPI_OTHERS_OF_4(X_) XMPI_WAITS(X_)
 #undef X_
 #define X_(name) {#name, &xmpi_slot_##name, "PMPIX"},
-            XMPI_EXTENSIONS(X_)
+                XMPI_EXTENSIONS(X_)
 #undef X_
 };
 
@@ -114,6 +116,7 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 #define X_(name) JUMP("MPI", name)
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
+XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_)
 XMPI_OTHERS(X_)
 XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)

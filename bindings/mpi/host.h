@@ -95,6 +95,16 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
+#define XMPI_HOST_MEMBERS(name, iname, LIKE)                                   \
+    int (*name)(P_##LIKE(int, int));                                           \
+    int (*iname)(P_##LIKE(int, int), MPI_Request *);                           \
+    int (*name##_init)(P_##LIKE(int, int), MPI_Info, MPI_Request *);           \
+    int (*name##_c)(P_##LIKE(MPI_Count, MPI_Aint));                            \
+    int (*iname##_c)(P_##LIKE(MPI_Count, MPI_Aint), MPI_Request *);            \
+    int (*name##_init_c)(P_##LIKE(MPI_Count, MPI_Aint), MPI_Info,              \
+                         MPI_Request *);
+    XMPI_NEIGHBORS(XMPI_HOST_MEMBERS)
+#undef XMPI_HOST_MEMBERS
     /* XMPI_OTHERS_OF_4 and XMPI_WAITS_OF_41; may be missing, too. */
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
     int (*Comm_create_from_group)(MPI_Group, const char *, MPI_Info,

@@ -7,6 +7,16 @@
 
 #include "collectives/data/description.h"
 
+/* Neighbourhood collectives that the binding leaves to the library. It adds the
+ * forms of MPI-4 to libraries that lack them, as it does for the others: a
+ * program that looks for one of a family finds them all. A name, that of the
+ * form that does not block, and the list of parameters. */
+#define XMPI_NEIGHBORS(X)                                                      \
+    X(Neighbor_allgatherv, Ineighbor_allgatherv, ALLGATHERV)                   \
+    X(Neighbor_alltoall, Ineighbor_alltoall, ALLGATHER)                        \
+    X(Neighbor_alltoallv, Ineighbor_alltoallv, ALLTOALLV)                      \
+    X(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW)
+
 /* What is not a collective, but has to do with what the binding keeps. */
 #define XMPI_OTHERS(X)                                                         \
     X(Init)                                                                    \
@@ -65,5 +75,8 @@
     X_(name) X_(iname) X_(name##_init)
 #define XMPI_LARGE_FORMS_(ID, coll, name, iname, ...)                          \
     X_(name##_c) X_(iname##_c) X_(name##_init_c)
+
+#define XMPI_NEIGHBOR_FORMS_(name, iname, ...)                                 \
+    X_(name##_init) X_(name##_c) X_(iname##_c) X_(name##_init_c)
 
 #endif

@@ -98,6 +98,17 @@ static int narrowed_blocks(const xmpi_call_t *call)
     return xyl_coll_traits(call->coll)->has_root && !is_root ? 0 : size;
 }
 
+/* What does not block may read the arrays until it ends: they stay. */
+static void narrow_drop(const narrow_t *n, xmpi_form_t form, int code)
+{
+    if (form != XMPI_BLOCKING && code == MPI_SUCCESS)
+        return;
+    free(n->scounts);
+    free(n->rcounts);
+    free(n->sdispls);
+    free(n->rdispls);
+}
+
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                 MPI_Request *request)
 {
@@ -117,12 +128,128 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
     } else {
         code = host_call(call, &n, recv, form, info, request);
     }
-    /* What is not blocking may read the arrays until it ends: they stay. */
-    if (form == XMPI_BLOCKING || code != MPI_SUCCESS) {
-        free(n.scounts);
-        free(n.rcounts);
-        free(n.sdispls);
-        free(n.rdispls);
-    }
+    narrow_drop(&n, form, code);
     return code; /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+/* ---- neighbourhood collectives that are the host's ---- */
+
+/* A call's numbers, as lists of parameters have them. */
+typedef struct neighbor_call {
+    const void *sbuf;
+    void *rbuf;
+    MPI_Count scount, rcount;
+    const MPI_Count *scounts, *rcounts;
+    const MPI_Aint *sdispls, *rdispls;
+    MPI_Datatype stype, rtype;
+    const MPI_Datatype *stypes, *rtypes;
+    MPI_Comm comm;
+} neighbor_call_t;
+
+#define NEIGHBOR_ONE(side)                                                     \
+    .side##buf = side##buf, .side##count = side##count, .side##type = side##type
+#define NEIGHBOR_MANY(side)                                                    \
+    .side##buf = side##buf, .side##counts = side##counts,                      \
+    .side##displs = side##displs, .side##type = side##type
+#define NEIGHBOR_TYPES(side)                                                   \
+    .side##buf = side##buf, .side##counts = side##counts,                      \
+    .side##displs = side##displs, .side##types = side##types
+#define READ_ALLGATHER          NEIGHBOR_ONE(s), NEIGHBOR_ONE(r)
+#define READ_ALLGATHERV         NEIGHBOR_ONE(s), NEIGHBOR_MANY(r)
+#define READ_ALLTOALLV          NEIGHBOR_MANY(s), NEIGHBOR_MANY(r)
+#define READ_NEIGHBOR_ALLTOALLW NEIGHBOR_TYPES(s), NEIGHBOR_TYPES(r)
+#define TOLD_ALLGATHER                                                         \
+    c->sbuf, n->scount, c->stype, c->rbuf, n->rcount, c->rtype, c->comm
+#define TOLD_ALLGATHERV                                                        \
+    c->sbuf, n->scount, c->stype, c->rbuf, n->rcounts, n->rdispls, c->rtype,   \
+        c->comm
+#define TOLD_ALLTOALLV                                                         \
+    c->sbuf, n->scounts, n->sdispls, c->stype, c->rbuf, n->rcounts,            \
+        n->rdispls, c->rtype, c->comm
+#define TOLD_NEIGHBOR_ALLTOALLW                                                \
+    c->sbuf, n->scounts, c->sdispls, c->stypes, c->rbuf, n->rcounts,           \
+        c->rdispls, c->rtypes, c->comm
+
+typedef int (*neighbor_fn)(const neighbor_call_t *c, const narrow_t *n,
+                           xmpi_form_t form, MPI_Info info,
+                           MPI_Request *request);
+
+static int narrowed_neighbors(const neighbor_call_t *c, neighbor_fn host,
+                              xmpi_form_t form, MPI_Info info,
+                              MPI_Request *request)
+{
+    const xmpi_comm_t *comm = xmpi_comm_find(c->comm);
+    int out = comm == NULL ? 0 : (int)comm->destination_count;
+    int in = comm == NULL ? 0 : (int)comm->source_count, code;
+    int is_w = c->stypes != NULL || c->rtypes != NULL;
+    narrow_t n = {.has_overflow = 0};
+
+    n.scount = narrowed(c->scount, &n);
+    n.rcount = narrowed(c->rcount, &n);
+    n.scounts = narrowed_all(c->scounts, out, &n);
+    n.rcounts = narrowed_all(c->rcounts, in, &n);
+    n.sdispls = is_w ? NULL : narrowed_all(c->sdispls, out, &n);
+    n.rdispls = is_w ? NULL : narrowed_all(c->rdispls, in, &n);
+    if (n.has_overflow) {
+        code = MPI_ERR_COUNT;
+        xmpi_host.Comm_call_errhandler(c->comm, code);
+    } else {
+        code = host(c, &n, form, info, request);
+    }
+    narrow_drop(&n, form, code);
+    return code; /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+/* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
+#define NEIGHBORS(NAME, INAME, LIKE)                                           \
+    static int host_##NAME(const neighbor_call_t *c, const narrow_t *n,        \
+                           xmpi_form_t form, MPI_Info info,                    \
+                           MPI_Request *request)                               \
+    {                                                                          \
+        if (form == XMPI_BLOCKING)                                             \
+            return xmpi_host.NAME(TOLD_##LIKE);                                \
+        if (form == XMPI_NONBLOCKING)                                          \
+            return xmpi_host.INAME(TOLD_##LIKE, request);                      \
+        if (xmpi_host.NAME##_init != NULL)                                     \
+            return xmpi_host.NAME##_init(TOLD_##LIKE, info, request);          \
+        return xmpi_host_lacks(c->comm);                                       \
+    }                                                                          \
+    static int large_##NAME##_c(P_##LIKE(MPI_Count, MPI_Aint))                 \
+    {                                                                          \
+        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        return narrowed_neighbors(&c, host_##NAME, XMPI_BLOCKING,              \
+                                  MPI_INFO_NULL, NULL);                        \
+    }                                                                          \
+    static int large_##INAME##_c(P_##LIKE(MPI_Count, MPI_Aint),                \
+                                 MPI_Request *request)                         \
+    {                                                                          \
+        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        return narrowed_neighbors(&c, host_##NAME, XMPI_NONBLOCKING,           \
+                                  MPI_INFO_NULL, request);                     \
+    }                                                                          \
+    static int large_##NAME##_init_c(P_##LIKE(MPI_Count, MPI_Aint),            \
+                                     MPI_Info info, MPI_Request *request)      \
+    {                                                                          \
+        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        return narrowed_neighbors(&c, host_##NAME, XMPI_PERSISTENT, info,      \
+                                  request);                                    \
+    }
+XMPI_NEIGHBORS(NEIGHBORS)
+/* NOLINTEND(readability-function-size) */
+
+void xmpi_neighbors_take(void)
+{
+#define TAKE(name, function)                                                   \
+    if (xmpi_host.name == NULL)                                                \
+        xmpi_front->take(#name, (xmpi_function_t)function);
+#define TAKE_ALL(NAME, INAME, LIKE)                                            \
+    if (xmpi_host.NAME##_init != NULL)                                         \
+        xmpi_front->take(#NAME "_init",                                        \
+                         (xmpi_function_t)xmpi_host.NAME##_init);              \
+    TAKE(NAME##_c, large_##NAME##_c)                                           \
+    TAKE(INAME##_c, large_##INAME##_c)                                         \
+    TAKE(NAME##_init_c, large_##NAME##_init_c)
+    XMPI_NEIGHBORS(TAKE_ALL)
+#undef TAKE
+#undef TAKE_ALL
 }

@@ -22,6 +22,9 @@
 #define P_ALLTOALLV(C, D) const void *sbuf, const C scounts[], const D sdispls[], MPI_Datatype stype, void *rbuf, const C rcounts[], const D rdispls[], MPI_Datatype rtype, MPI_Comm comm
 #define P_ALLTOALLW(C, D) const void *sbuf, const C scounts[], const D sdispls[], const MPI_Datatype stypes[], void *rbuf, const C rcounts[], const D rdispls[], const MPI_Datatype rtypes[], MPI_Comm comm
 
+/* Displacements of every form are addresses. */
+#define P_NEIGHBOR_ALLTOALLW(C, D) P_ALLTOALLW(C, MPI_Aint)
+
 /* clang-format on */
 
 #endif

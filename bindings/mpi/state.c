@@ -386,6 +386,7 @@ void xmpi_state_open(void)
     xmpi_state.selected = selection_of(setting("MPI_COLLECTIVES", "auto"));
     xmpi_state.is_verbose = is_set_to("MPI_VERBOSE", "on");
     xmpi_report_open(setting("MPI_REPORT", "none"));
+    xmpi_neighbors_take();
     xmpi_state.shares_cores = (long)xmpi_state.size * threads_of_rank() >
                               sysconf(_SC_NPROCESSORS_ONLN);
     xmpi_state.is_open = xmpi_types_open() == 0 && xmpi_comms_open() == 0;

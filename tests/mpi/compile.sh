@@ -54,8 +54,8 @@ linked=(-L"$folder" -lxylem-mpi -lpthread)
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | first | giants | hints | neighbors | requests | sessions | threads | \
-        wrong_op)
+    collectives | families | first | giants | hints | neighbors | requests | \
+        sessions | threads | wrong_op)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     failing_local)
         compile failing_local.so -shared -fPIC -D_GNU_SOURCE \

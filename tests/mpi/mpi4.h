@@ -44,6 +44,10 @@
 #define Alltoallw_P(C, D)                                                      \
     const void *s, const C n[], const D d[], const T t[], void *b,             \
         const C m[], const D e[], const T u[], MPI_Comm c
+#define Neighbor_allgatherv_P      Allgatherv_P
+#define Neighbor_alltoall_P        Allgather_P
+#define Neighbor_alltoallv_P       Alltoallv_P
+#define Neighbor_alltoallw_P(C, D) Alltoallw_P(C, MPI_Aint)
 int MPI_Barrier_init(MPI_Comm c N);
 int MPI_Comm_idup_with_info(MPI_Comm c, MPI_Info f, MPI_Comm *m,
                             MPI_Request *r);
@@ -62,6 +66,10 @@ FORMS(Allgather, Iallgather)
 FORMS(Allgatherv, Iallgatherv)
 FORMS(Alltoall, Ialltoall)
 FORMS(Neighbor_allgather, Ineighbor_allgather)
+FORMS(Neighbor_allgatherv, Ineighbor_allgatherv)
+FORMS(Neighbor_alltoall, Ineighbor_alltoall)
+FORMS(Neighbor_alltoallv, Ineighbor_alltoallv)
+FORMS(Neighbor_alltoallw, Ineighbor_alltoallw)
 FORMS(Alltoallv, Ialltoallv)
 FORMS(Alltoallw, Ialltoallw)
 #undef T

@@ -76,9 +76,9 @@ passes_without()
 
 # ---------------------------------------------------------------------------
 
-first_programs=(beside collectives comms corners deaths errors failing_local gaps
-    giants hints layouts mismatch neighbors operations recovery spawn values
-    wrong_op)
+first_programs=(beside collectives comms corners deaths errors failing_local
+    families gaps giants hints layouts mismatch neighbors operations recovery
+    spawn values wrong_op)
 second_programs=(comms first fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
     profiled requests sessions threads together)
 
@@ -112,6 +112,8 @@ first_part()
     passes "data with gaps, calls compared" 4 XYLEM_CHECK=full "$work/gaps"
     passes_without 'left to' "elements that reach beyond 2 GiB" 2 "$work/giants"
     test_giants
+    launch 3 "$work/families"
+    check "families of functions are whole" grep -q '^PASS families' "$out"
     passes "neighbours" 1 "$work/neighbors"
     for ranks in 2 3 4 6; do
         passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
