@@ -1,7 +1,7 @@
 #!/bin/bash
 # All tests, ten times as deep as tests/run.sh has them, then a job that does all
-# there is for an hour and must not grow, ten million triggers under the sanitizer
-# of threads, a million remote tasks, campaigns of the noise laboratory on four
+# there is for an hour and must not grow, mpi4py's own tests on the binding, ten million
+# triggers under the sanitizer of threads, a million remote tasks, campaigns of the noise laboratory on four
 # nodes, killed and gone on with, and then both commands of the README on bare
 # Debian releases: for hours. The same last line,
 # `N passed, N failed, N skipped`, where a command on a release counts as one.
@@ -32,6 +32,8 @@ once()
 bash "$here/run.sh" --deep 10 "$@" | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
 bash "$here/soak/soak.sh" "$here/../build/debug" 3600 | tee -a "$log"
+((PIPESTATUS[0] == 0)) || code=1
+bash "$here/mpi/mpi4py.sh" | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
 CHECK_DEPTH=140 once triggers "$here/../build/tsan/tests/test_proxy"
 once tasks "$here/../build/debug/launcher/xylem-run" -n 4 \
