@@ -120,7 +120,7 @@ static void test_late_rank_is_named(void)
 {
     static const char *const allreduce[] = {
         "rank 0, an operation hangs:\n",
-        "  allreduce of 512 bytes, uint64",
+        "  allreduce of 512 bytes, sum of uint64",
         " of 6 ranks, here rank 0: ",
         "4 s without an event, 1 of 1 stages left",
         "stage node, 1 segments from 0 on: 1 of 1 pieces begun, no word from "
