@@ -388,6 +388,8 @@ test_algorithms()
                     --algorithm "${name/:K/:3}"
                 continue
             fi
+            # Where blocks vary it is for levels alone.
+            [[ $coll:$name != @(gatherv|scatterv):node_direct ]] || continue
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
             [[ $name == han* || $name == node* ]] || options+=(--messages)
