@@ -237,6 +237,8 @@ static int narrowed_neighbors(const neighbor_call_t *c, neighbor_fn host,
 XMPI_NEIGHBORS(NEIGHBORS)
 /* NOLINTEND(readability-function-size) */
 
+/* Names of members cannot be in parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 void xmpi_neighbors_take(void)
 {
 #define TAKE(name, function)                                                   \
@@ -253,3 +255,4 @@ void xmpi_neighbors_take(void)
 #undef TAKE
 #undef TAKE_ALL
 }
+/* NOLINTEND(bugprone-macro-parentheses) */

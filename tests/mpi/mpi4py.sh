@@ -65,7 +65,8 @@ make_tests()
         tar -xzf "$place/mpi4py-$1.tar.gz" -C "$place"
 }
 
-# The library that the wheel's modules are to load.
+# The library that the wheel's modules are to load. They ask for libmpi.so.12, which
+# Debian's MPICH has by another name.
 library_of()
 {
     case $1 in
@@ -103,11 +104,12 @@ compare()
         "$alone_code; with the binding ${ran:-?} in $seconds s, code $code"
     comm -13 "$work/alone" "$work/failed" >"$work/new"
     sed 's/^/# fails only with the binding: /' "$work/new"
-    if [[ $alone_code == 124 || -z $alone_ran ]]; then
+    if [[ $alone_code == 124 ]]; then
         skip "$name" "they do not end, alone, here"
         return
     fi
-    check "$name: all that ran alone ran" [ "${ran:-0}" -ge "$alone_ran" ]
+    check "$name: they run alone" [ -n "$alone_ran" ]
+    check "$name: all that ran alone ran" [ "${ran:-0}" -ge "${alone_ran:-0}" ]
     check "$name: what passes alone passes" [ ! -s "$work/new" ]
 }
 
@@ -131,6 +133,11 @@ choose()
     tests=$place/mpi4py-$version/test/main.py
     [[ -e $tests ]] || tests=$place/mpi4py-$version/test/runtests.py
     [[ $1 == debian ]] || MPI4PY_LIBMPI=$(library_of "$1")
+    if [[ $1 == mpich ]]; then
+        mkdir -p "$place/mpich"
+        ln -sf "$MPI4PY_LIBMPI" "$place/mpich/libmpi.so.12"
+        mpi_path=$place/mpich
+    fi
     export MPI4PY_LIBMPI LD_LIBRARY_PATH=$mpi_path
 }
 
