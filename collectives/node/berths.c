@@ -84,11 +84,13 @@ static uint32_t berth_take(const xyl_seats_t *seats, xyl_berth_words_t *words)
 static void berth_give(const xyl_seats_t *seats, xyl_berth_words_t *words,
                        uint32_t berth)
 {
-    _Atomic uint64_t *word = &words->taken[(berth - 1) / 64];
-    uint64_t bit = UINT64_C(1) << (berth - 1) % 64, seen;
+    _Atomic uint64_t *word;
+    uint64_t bit, seen;
 
     if (berth == XYL_BERTH_NONE)
         return;
+    word = &words->taken[(berth - 1) / 64];
+    bit = UINT64_C(1) << (berth - 1) % 64;
     seen = xyl_seats_get(seats, word);
     while (!xyl_seats_swap(seats, word, &seen, seen & ~bit))
         continue; /* another berth was taken or given */
