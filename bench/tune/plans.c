@@ -240,7 +240,7 @@ int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
         .segment_bytes = plan->segment_bytes,
         .node = {.limits = &xyl_limits_builtin,
                  .window_bytes = WINDOW_BYTES,
-                 .long_window_bytes = WINDOW_BYTES / 2 * 3}};
+                 .long_window_bytes = (uint64_t)WINDOW_BYTES / 2 * 3}};
 
     if (!xyl_algorithm_parse(coll, plan->algorithm, &named, why) ||
         named.algorithm == NULL || named.algorithm->kind != XYL_ALGORITHM_NODE)
