@@ -18,8 +18,8 @@ enum {
 };
 
 /* Raises a soft limit. Where the hard one is too low it says so of `what`. */
-static int limit_raise(int which, rlim_t needed, const char *what,
-                       struct rlimit *old)
+static int limit_raise(__rlimit_resource_t which, rlim_t needed,
+                       const char *what, struct rlimit *old)
 {
     struct rlimit limit;
     if (getrlimit(which, &limit) != 0) {
