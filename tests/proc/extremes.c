@@ -178,14 +178,15 @@ static uint64_t wall_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Ranks wait in a broadcast for rank 0, which is late. What they burn is
- * compared with the time that they wait: half of it is far above what a
- * sleeper takes and far below what a spinner does. */
+/* Ranks wait in their first broadcast for rank 0, which is late. What they burn
+ * is compared with the time that they wait: half of it is far above what a
+ * sleeper takes and far below what a spinner does. Nothing but memory is
+ * between these ranks: a connection that rank 0 has yet to answer would keep
+ * UCX, and so them, awake. */
 void mode_idle(job_t *job, uint32_t number)
 {
     uint64_t value = job->rank, wall, cpu;
 
-    MUST(xylem_bcast(job->world, &value, 1, XYLEM_UINT64, 0)); /* connected */
     wall = wall_us();
     cpu = cpu_us();
     value = job->rank == 0 ? 5 : 0;
