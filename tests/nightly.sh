@@ -39,6 +39,10 @@ CHECK_DEPTH=140 once triggers "$here/../build/tsan/tests/test_proxy"
 once tasks "$here/../build/debug/launcher/xylem-run" -n 4 \
     "$here/../build/debug/tests/tasks" sweep 250000
 tests=$here/../build/debug
+once walks python3 "$here/proc/walks.py" "$tests/simulator/xylem-sim" \
+    "$tests/bench/xylem-noise" "$tests/bench/xylem-bench" \
+    "$tests/launcher/xylem-run" "$tests/bench/tune/xylem-tune" 250 \
+    "$((RANDOM * 1000))"
 bash "$here/cluster/suite.sh" noise "$tests/tests" "$tests/bench" | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
 bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"

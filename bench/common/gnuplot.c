@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/child.h"
+#include "bench/common/results.h"
 
 enum {
     PATH_BYTES = 4096,
@@ -28,8 +30,6 @@ enum {
 #define FONT         "20"
 #define FONT_OF_BARS "17"
 
-/* ---- the pipe ---- */
-
 /* Text in quotes. */
 static void text_write(FILE *pipe, const char *text)
 {
@@ -43,18 +43,80 @@ static void text_write(FILE *pipe, const char *text)
     fputc('\'', pipe);
 }
 
+/* What pictures of the programs have in a chunk of text, and no other file. */
+static const char picture_mark[] = "xylem-picture";
+
+int gnuplot_may_draw(const char *program, const char *path)
+{
+    char found[PATH_BYTES];
+
+    if (child_find("gnuplot", found, sizeof found))
+        return results_may_replace(program, path, picture_mark);
+    fprintf(stderr, "%s: no plot: gnuplot is not installed\n", program);
+    return 0;
+}
+
+/* ---- the file ---- */
+
+/* The check that ends a chunk of PNG (ISO/IEC 15948, D). */
+static uint32_t chunk_check(const unsigned char *bytes, size_t count)
+{
+    uint32_t check = UINT32_MAX;
+    unsigned bit;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        check ^= bytes[i];
+        for (bit = 0; bit < 8; bit++)
+            check = (check >> 1) ^ (check & 1 ? 0xedb88320U : 0);
+    }
+    return ~check;
+}
+
+static void number_put(unsigned char *at, uint32_t value)
+{
+    unsigned i;
+
+    for (i = 0; i < 4; i++)
+        at[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+/* Writes the mark before the picture's last chunk, which has no content. */
+static int mark_write(const char *path)
+{
+    static const char key[] = "Software";
+    static const unsigned char kind[] = {'t', 'E', 'X', 't'};
+    enum { TEXT = sizeof key + sizeof picture_mark - 1, END = 12 };
+    unsigned char chunk[12 + TEXT], end[END];
+    FILE *file = fopen(path, "r+");
+    int ok;
+
+    if (file == NULL)
+        return 0;
+    number_put(chunk, TEXT);
+    memcpy(chunk + 4, kind, sizeof kind);
+    memcpy(chunk + 8, key, sizeof key);
+    memcpy(chunk + 8 + sizeof key, picture_mark, sizeof picture_mark - 1);
+    number_put(chunk + 8 + TEXT, chunk_check(chunk + 4, 4 + TEXT));
+    ok = fseek(file, -END, SEEK_END) == 0 && fread(end, END, 1, file) == 1 &&
+         memcmp(end + 4, "IEND", 4) == 0 && fseek(file, -END, SEEK_END) == 0 &&
+         fwrite(chunk, sizeof chunk, 1, file) == 1 &&
+         fwrite(end, END, 1, file) == 1;
+    return fclose(file) == 0 && ok;
+}
+
+/* ---- the pipe ---- */
+
 /* NULL, and it has said why, or a pipe that has been told where and how large
  * to draw. From then on a gnuplot that ends early does not end this process. */
 static FILE *pipe_open(const char *program, const char *path, int height)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    char found[PATH_BYTES];
+    char part[RESULTS_PATH_BYTES];
     FILE *pipe;
 
-    if (!child_find("gnuplot", found, sizeof found)) {
-        fprintf(stderr, "%s: no plot: gnuplot is not installed\n", program);
+    if (!gnuplot_may_draw(program, path))
         return NULL;
-    }
     sigaction(SIGPIPE, &ignore, NULL);
     pipe = popen("gnuplot", "w");
     if (pipe == NULL) {
@@ -67,7 +129,8 @@ static FILE *pipe_open(const char *program, const char *path, int height)
             "else set terminal png size %d,%d\n"
             "set output ",
             WIDTH, height, WIDTH, height);
-    text_write(pipe, path);
+    results_part(path, part);
+    text_write(pipe, part);
     fputs("\nset border 3\nset tics nomirror\n"
           "set style fill solid 1 noborder\n",
           pipe);
@@ -93,11 +156,15 @@ static void title_write(FILE *pipe, const char *title)
 static int pipe_close(FILE *pipe, const char *program, const char *path)
 {
     int is_bad = ferror(pipe) != 0;
+    char part[RESULTS_PATH_BYTES];
 
-    is_bad |= pclose(pipe) != 0;
-    if (is_bad)
-        fprintf(stderr, "%s: gnuplot did not draw %s\n", program, path);
-    return !is_bad;
+    results_part(path, part);
+    is_bad |= pclose(pipe) != 0 || !mark_write(part);
+    if (!is_bad)
+        return results_place(program, part, path);
+    remove(part);
+    fprintf(stderr, "%s: gnuplot did not draw %s\n", program, path);
+    return 0;
 }
 
 /* ---- axes ---- */
@@ -215,16 +282,17 @@ static int key_columns(const struct gnuplot_bars *bars)
     return columns > 0 ? (int)columns : 1;
 }
 
-static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars)
+/* From where a bar is drawn: on an axis of powers nothing begins at 0. */
+static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars, double from)
 {
     size_t i;
 
     fputs("plot ", pipe);
     for (i = 0; i < bars->series_count; i++) {
         fprintf(pipe,
-                "%s$series%zu using ($2/2):1:($2/2):(0.44) with boxxyerror lc "
-                "rgb '%s' title ",
-                i > 0 ? ", " : "", i, shade(i));
+                "%s$series%zu using 2:1:(%g):2:($1-0.44):($1+0.44) with "
+                "boxxyerror lc rgb '%s' title ",
+                i > 0 ? ", " : "", i, from, shade(i));
         text_write(pipe, bars->series[i]);
         fprintf(pipe,
                 ", $series%zu using 2:1:3 with labels left offset 0.5,0 font "
@@ -234,12 +302,27 @@ static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars)
     fputc('\n', pipe);
 }
 
+/* The least and the greatest time; those that are 0 are not there. */
+static void bars_range(const struct gnuplot_bars *bars, double *least,
+                       double *most)
+{
+    size_t count = bars->groups_count * bars->series_count, i;
+
+    *least = *most = 0;
+    for (i = 0; i < count; i++) {
+        double us = bars->us[i];
+
+        if (us > 0 && (*least <= 0 || us < *least))
+            *least = us;
+        *most = fmax(*most, us);
+    }
+}
+
 int gnuplot_bars(const char *program, const char *path,
                  const struct gnuplot_bars *bars)
 {
     size_t count = bars->groups_count * bars->series_count, i;
-    double end = gnuplot_axis_end(bars->us, count);
-    double unit = end >= 2000 ? 1000 : 1;
+    double least, most, end, unit, from;
     int columns = key_columns(bars);
     int lines = ((int)bars->series_count + columns - 1) / columns;
     int above = BARS_ABOVE * (strstr(bars->title, ": ") != NULL ? 2 : 1);
@@ -251,21 +334,30 @@ int gnuplot_bars(const char *program, const char *path,
 
     if (pipe == NULL)
         return 0;
+    bars_range(bars, &least, &most);
+    end = bars->is_log ? fmax(most, 1e-3) : gnuplot_axis_end(bars->us, count);
+    unit = end >= 2000 ? 1000 : 1;
     end /= unit;
+    from = bars->is_log ? least / unit / 2 : 0;
     fputs("set title ", pipe);
     title_write(pipe, bars->title);
     fprintf(pipe,
             " noenhanced\nset key bmargin center horizontal Left reverse "
             "maxcols %d noenhanced\n"
-            "set xlabel 'time per call, %s'\nset xrange [0:%g]\n"
+            "set xlabel 'time per call, %s%s'\n%sset xrange [%g:%g]\n"
             "set grid xtics lc rgb '#dddddd'\n"
             "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            columns, unit > 1 ? "ms" : "microseconds", end * 1.35,
+            columns, unit > 1 ? "milliseconds" : "microseconds",
+            most / unit > end * 1.0001
+                ? "; // a bar that is cut off, and its time"
+                : "",
+            bars->is_log ? "set logscale x\n" : "", from,
+            bars->is_log ? end * pow(fmax(end / from, 2), 0.45) : end * 1.35,
             1 - (double)above / height, (double)below / height);
     names_write(pipe, bars);
     for (i = 0; i < bars->series_count; i++)
         series_write(pipe, bars, i, unit, end);
-    bars_plot(pipe, bars);
+    bars_plot(pipe, bars, from);
     return pipe_close(pipe, program, path);
 }
 
@@ -289,13 +381,19 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
                      double height)
 {
     const double *values = &rows->values[row * rows->ranks];
-    double above = ROWS_ABOVE / height, part = ROW_HEIGHT / height, most = 0;
-    char text[TEXT_BYTES];
+    double above = ROWS_ABOVE / height, part = ROW_HEIGHT / height;
+    double most = 0, least = 0;
+    char text[TEXT_BYTES], earlier[2 * TEXT_BYTES] = "", number[TEXT_BYTES];
     size_t rank;
 
-    for (rank = 0; rank < rows->ranks; rank++)
+    for (rank = 0; rank < rows->ranks; rank++) {
         most = fmax(most, values[rank]);
+        least = fmin(least, values[rank]);
+    }
     number_write(text, most);
+    number_write(number, -least);
+    if (least < -0.02 * rows->end) /* bars begin at 0 */
+        snprintf(earlier, sizeof earlier, ", %s earlier", number);
     fprintf(pipe,
             "set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
             "set label 1 ",
@@ -304,13 +402,13 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
     text_write(pipe, rows->rows[row]);
     fprintf(pipe,
             " at graph 0,1.18 left noenhanced\n"
-            "set label 2 'up to %s%s' at graph 1,1.18 right noenhanced "
+            "set label 2 'up to %s%s%s' at graph 1,1.18 right noenhanced "
             "font '," FONT_OF_BARS "'\n"
             "set format x '%s'\n"
             "plot $row%zu using 1:($3 == 0 ? $2 : NaN):(0.8) with boxes lc rgb "
             "'%s' notitle, $row%zu using 1:($3 != 0 ? $2 : NaN):(0.8) with "
             "boxes lc rgb '%s' notitle\n",
-            text, most > rows->end * 1.0001 ? ", cut off" : "",
+            text, most > rows->end * 1.0001 ? ", cut off" : "", earlier,
             row + 1 == rows->rows_count ? "%g" : "", row, shade(0), row,
             shade(2));
 }

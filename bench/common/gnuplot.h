@@ -31,6 +31,10 @@ struct gnuplot_rows {
     size_t marked;        /* a rank in another colour; `ranks`: none */
 };
 
+/* Whether gnuplot is there, and no file that is not a picture of these programs
+ * has that name: to be asked before the work. 0: `program` has said why not. */
+int gnuplot_may_draw(const char *program, const char *path);
+
 /* 1 when it was drawn; else it has said why, in the name of `program`. */
 int gnuplot_bars(const char *program, const char *path,
                  const struct gnuplot_bars *bars);

@@ -2,7 +2,6 @@
 #include "bench/common/table.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 enum { CELL_BYTES_MAX = 64, CELL_WIDTH_MIN = 10, CELL_GAP = 2 };
@@ -118,29 +117,4 @@ unsigned table_row_split(char *line, char **cells, unsigned capacity)
         count++;
     }
     return count;
-}
-
-int table_file_open(struct table *table, const char *program, const char *path,
-                    const char *const *titles, unsigned columns)
-{
-    FILE *out = fopen(path, "w");
-
-    if (out == NULL) {
-        fprintf(stderr, "%s: cannot write %s: %s\n", program, path,
-                strerror(errno));
-        return 0;
-    }
-    table_begin(table, out, TABLE_CSV, titles, columns, 0);
-    return 1;
-}
-
-int table_file_close(struct table *table, const char *program, const char *path)
-{
-    int is_bad = ferror(table->out) != 0;
-
-    is_bad |= fclose(table->out) != 0;
-    table->out = NULL;
-    if (is_bad)
-        fprintf(stderr, "%s: could not write all of %s\n", program, path);
-    return !is_bad;
 }

@@ -1,12 +1,11 @@
-/* Tables that are printed aligned or as CSV by the same calls, and files of the
- * latter. */
+/* Tables that are printed aligned or as CSV by the same calls. */
 #ifndef XYL_BENCH_COMMON_TABLE_H
 #define XYL_BENCH_COMMON_TABLE_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TABLE_COLUMNS_MAX = 64 };
+enum { TABLE_COLUMNS_MAX = 80 };
 
 enum table_format {
     TABLE_ALIGNED, /* the first column to the left, the others to the right */
@@ -37,13 +36,5 @@ void table_signed(struct table *table, double value, int digits,
 /* Takes a line of such a file apart, in place: quotes and the end of the line
  * go. How many cells there are; only the first `capacity` are in `cells`. */
 unsigned table_row_split(char *line, char **cells, unsigned capacity);
-
-/* Makes a file of comma-separated values, with its titles. 0: it cannot be
- * written, and `program` has said so. */
-int table_file_open(struct table *table, const char *program, const char *path,
-                    const char *const *titles, unsigned columns);
-/* 0: not all of it was written, and `program` has said so. */
-int table_file_close(struct table *table, const char *program,
-                     const char *path);
 
 #endif

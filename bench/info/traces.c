@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/results.h"
+
 enum { LINE_BYTES = 512, HOST_BYTES = 256 };
 
 /* A trace, or bursts as spans of it. */
@@ -168,6 +170,9 @@ static void part_add(const struct parts *parts, struct part *part,
     }
 }
 
+/* What tells it from the records that it is made of. */
+static const char merged_mark[] = "\"otherData\":{\"clock\":";
+
 static json_t *parts_merge(const struct parts *parts)
 {
     json_t *events = json_array();
@@ -196,12 +201,15 @@ static json_t *parts_merge(const struct parts *parts)
 int traces_merge(const char *program, const char *out, char *const *files)
 {
     struct parts parts = {.program = program};
+    char part[RESULTS_PATH_BYTES];
     size_t count = 0, i;
     json_t *merged;
     int ok = 1;
 
     while (files[count] != NULL)
         count++;
+    if (!results_may_replace(program, out, merged_mark))
+        return 0;
     parts.all = calloc(count + 1, sizeof *parts.all);
     if (parts.all == NULL)
         return complain(&parts, out, "out of memory");
@@ -209,8 +217,11 @@ int traces_merge(const char *program, const char *out, char *const *files)
         ok = part_read(&parts, files[i]);
     if (ok) {
         merged = parts_merge(&parts);
-        if (json_dump_file(merged, out, JSON_COMPACT) != 0)
-            ok = complain(&parts, out, "cannot be written");
+        results_part(out, part);
+        if (json_dump_file(merged, part, JSON_COMPACT) != 0)
+            ok = complain(&parts, part, "cannot be written");
+        else
+            ok = results_place(program, part, out);
         json_decref(merged);
     }
     for (i = 0; i < parts.count; i++)

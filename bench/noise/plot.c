@@ -120,29 +120,58 @@ static void path_extend(char path[PATH_BYTES], const char *more)
              dot != NULL ? "." : "", dot != NULL ? dot + 1 : "");
 }
 
+/* Where the pictures of a case go: that of the levels, and that of the rank
+ * which is held up. */
+static void case_paths(const struct noise_options *options, size_t which,
+                       const char *path, char levels[PATH_BYTES],
+                       char delays[PATH_BYTES])
+{
+    char part[TITLE_BYTES];
+
+    snprintf(levels, PATH_BYTES, "%s", path);
+    if (options->cases_count > 1) {
+        snprintf(part, sizeof part, "%s-%zu",
+                 xyl_coll_traits(options->cases[which].coll)->name,
+                 options->cases[which].bytes);
+        path_extend(levels, part);
+    }
+    snprintf(delays, PATH_BYTES, "%s", levels);
+    if (options->levels.count > 0)
+        path_extend(delays, "one-rank");
+}
+
 static int plot_case(const struct campaign *campaign, size_t which,
                      const char *path)
 {
     const struct noise_options *options = campaign->options;
     const struct shown shown = shown_of(campaign, which);
-    char own[PATH_BYTES], part[TITLE_BYTES];
+    char levels[PATH_BYTES], delays[PATH_BYTES];
     int ok = 1;
 
     if (shown.count == 0)
         return 1; /* no contender has it */
-    snprintf(own, sizeof own, "%s", path);
-    if (options->cases_count > 1) {
-        snprintf(part, sizeof part, "%s-%zu",
-                 xyl_coll_traits(options->cases[which].coll)->name,
-                 options->cases[which].bytes);
-        path_extend(own, part);
-    }
+    case_paths(options, which, path, levels, delays);
     if (options->levels.count > 0)
-        ok = plot_levels(campaign, which, &shown, own);
-    if (options->has_delay && options->levels.count > 0)
-        path_extend(own, "one-rank");
-    return ok &&
-           (!options->has_delay || plot_delays(campaign, which, &shown, own));
+        ok = plot_levels(campaign, which, &shown, levels);
+    return ok && (!options->has_delay ||
+                  plot_delays(campaign, which, &shown, delays));
+}
+
+int report_may_plot(const struct campaign *campaign, const char *path)
+{
+    const struct noise_options *options = campaign->options;
+    char levels[PATH_BYTES], delays[PATH_BYTES];
+    size_t i;
+    int ok = 1;
+
+    for (i = 0; i < options->cases_count && ok; i++) {
+        case_paths(options, i, path, levels, delays);
+        ok = (options->levels.count == 0 ||
+              gnuplot_may_draw(campaign->program, levels)) &&
+             (!options->has_delay ||
+              gnuplot_may_draw(campaign->program, delays));
+    }
+    return ok;
 }
 
 int report_plot(const struct campaign *campaign, const char *path)

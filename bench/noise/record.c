@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "bench/common/cli.h"
-#include "bench/common/table.h"
+#include "bench/common/results.h"
 #include "bench/common/text.h"
 #include "bench/measure/noise.h"
 #include "bench/noise/statistics.h"
@@ -308,29 +308,30 @@ static int quanta_write(const struct recorder *recorders, size_t count)
     static const char *const titles[] = {"method", "core", "begin_us", "value"};
     const struct settings *settings = recorders->settings;
     char path[PATH_BYTES];
-    struct table out;
+    struct results results;
+    struct table *out = &results.table;
     size_t i, k;
 
     snprintf(path, sizeof path, "%s/quanta.csv", settings->folder);
-    if (!table_file_open(&out, program_name, path, titles, 4))
+    if (!results_open(&results, program_name, path, titles, 4, RESULTS_NEW))
         return 0;
     for (i = 0; i < count; i++) {
         const struct recorder *it = &recorders[i];
 
         for (k = 0; k < it->fwq_count; k++) {
-            table_text(&out, "fwq");
-            table_count(&out, (uint64_t)it->core);
-            table_real(&out, it->fwq_begin_us[k], 3);
-            table_real(&out, it->fwq_us[k], 3);
+            table_text(out, "fwq");
+            table_count(out, (uint64_t)it->core);
+            table_real(out, it->fwq_begin_us[k], 3);
+            table_real(out, it->fwq_us[k], 3);
         }
         for (k = 0; k < it->ftq_count; k++) {
-            table_text(&out, "ftq");
-            table_count(&out, (uint64_t)it->core);
-            table_real(&out, (double)k * settings->quantum_us, 3);
-            table_count(&out, (uint64_t)it->ftq_work[k]);
+            table_text(out, "ftq");
+            table_count(out, (uint64_t)it->core);
+            table_real(out, (double)k * settings->quantum_us, 3);
+            table_count(out, (uint64_t)it->ftq_work[k]);
         }
     }
-    return table_file_close(&out, program_name, path);
+    return results_close(&results);
 }
 
 enum { COLUMNS = 12 };
@@ -373,7 +374,8 @@ static int files_write(struct recorder *recorders, size_t count)
 {
     const struct settings *settings = recorders->settings;
     char path[PATH_BYTES];
-    struct table csv, shown;
+    struct results csv;
+    struct table shown;
     size_t i;
 
     if (!quanta_write(recorders, count))
@@ -385,14 +387,14 @@ static int files_write(struct recorder *recorders, size_t count)
             return 0;
         }
     snprintf(path, sizeof path, "%s/statistics.csv", settings->folder);
-    if (!table_file_open(&csv, program_name, path, titles, COLUMNS))
+    if (!results_open(&csv, program_name, path, titles, COLUMNS, RESULTS_NEW))
         return 0;
     table_begin(&shown, stdout, TABLE_ALIGNED, titles, COLUMNS, NAME_WIDTH);
     for (i = 0; i < count; i++) {
-        statistics_row(&csv, &recorders[i]);
+        statistics_row(&csv.table, &recorders[i]);
         statistics_row(&shown, &recorders[i]);
     }
-    return table_file_close(&csv, program_name, path);
+    return results_close(&csv);
 }
 
 /* ---- the program ---- */
@@ -419,6 +421,27 @@ static size_t cores_resolve(const struct settings *settings,
             if (CPU_ISSET(i, &set))
                 cores[count++] = (int)i;
     return count;
+}
+
+/* Whether the folder has no record of before. */
+static int folder_may(const struct settings *settings, const int *cores,
+                      size_t count)
+{
+    static const char *const names[] = {"quanta.csv", "statistics.csv"};
+    char path[PATH_BYTES];
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof names[0] + count; i++) {
+        if (i < count)
+            snprintf(path, sizeof path, "%s/core-%d.txt", settings->folder,
+                     cores[i]);
+        else
+            snprintf(path, sizeof path, "%s/%s", settings->folder,
+                     names[i - count]);
+        if (!results_may_replace(program_name, path, NULL))
+            return 0;
+    }
+    return 1;
 }
 
 static int record(const struct settings *settings, const int *cores,
@@ -458,7 +481,9 @@ int record_main(int argc, char **argv)
         return cli_exit_code(parsed);
     count = cores_resolve(&settings, cores);
     if (count > 0)
-        return record(&settings, cores, count);
+        return folder_may(&settings, cores, count)
+                   ? record(&settings, cores, count)
+                   : EXIT_FAILURE;
     cli_complain(program_name, "--cores %s: expected numbers of cores",
                  settings.cores);
     return CLI_EXIT_USAGE;

@@ -11,6 +11,8 @@ void report_tables(const struct campaign *campaign);
  * several goes to FILE-COLL-BYTES.png, the delays beside bars of times to
  * FILE-one-rank.png. 1 when drawn; else it has said why. */
 int report_plot(const struct campaign *campaign, const char *path);
+/* Whether they could be, before the campaign runs. 0: it has said why not. */
+int report_may_plot(const struct campaign *campaign, const char *path);
 
 /* "bcast of 4 MiB"; sizes that are no whole KiB in bytes. */
 void report_case(const struct noise_case *which, char *text, unsigned bytes);

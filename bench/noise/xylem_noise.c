@@ -30,6 +30,8 @@ static int files_begin(struct campaign *campaign, int argc, char **argv)
 {
     const struct noise_options *options = campaign->options;
 
+    if (options->plot != NULL && !report_may_plot(campaign, options->plot))
+        return 0;
     if (options->raw != NULL && mkdir(options->raw, 0777) != 0 &&
         errno != EEXIST) {
         fprintf(stderr, "%s: cannot make %s: %s\n", program_name, options->raw,

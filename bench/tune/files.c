@@ -160,8 +160,7 @@ static json_t *part_of(json_t *rule, int where)
     return part;
 }
 
-/* The rule of the same place; NULL: there is none. */
-static json_t *counterpart(json_t *rule, const json_t *rules)
+json_t *tune_rule_counterpart(json_t *rule, const json_t *rules)
 {
     json_t *where = part_of(rule, 1), *other, *found = NULL;
     size_t i;
@@ -204,7 +203,7 @@ static int diff(const struct files *files)
 
     json_array_foreach(rules[0], i, rule)
     {
-        other = counterpart(rule, rules[1]);
+        other = tune_rule_counterpart(rule, rules[1]);
         if (other != NULL && runs_alike(rule, other))
             continue;
         line_print("- ", rule);
@@ -213,7 +212,7 @@ static int diff(const struct files *files)
     }
     json_array_foreach(rules[1], i, rule)
     {
-        if (counterpart(rule, rules[0]) == NULL)
+        if (tune_rule_counterpart(rule, rules[0]) == NULL)
             line_print("+ ", rule);
     }
     return 1;
@@ -256,7 +255,7 @@ static int merge(const struct files *files)
         json_array_foreach(json_object_get(tables[t], "rules"), i, rule)
         {
             spell_origin(rule, tables[t]);
-            if (counterpart(rule, earlier) == NULL)
+            if (tune_rule_counterpart(rule, earlier) == NULL)
                 json_array_append(rules, rule);
         }
         json_decref(earlier);

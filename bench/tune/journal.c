@@ -97,53 +97,79 @@ static int line_read(const char *line, struct tune_time *time)
            isfinite(time->us) && isfinite(time->cost_s);
 }
 
-/* The first line. */
-static int is_from(FILE *file, const char *where)
+/* A line that says where the times behind it are from. */
+static int is_head(const char *line)
 {
-    char line[LINE_BYTES];
-
-    return fgets(line, sizeof line, file) != NULL &&
-           strncmp(line, head, strlen(head)) == 0 &&
-           strncmp(line + strlen(head), where, strlen(where)) == 0 &&
-           strcmp(line + strlen(head) + strlen(where), "\n") == 0;
+    return strncmp(line, "# xylem-tune ", strlen("# xylem-tune ")) == 0;
 }
 
-/* Empty, but for the first line. */
-static int begin_anew(struct tune_journal *journal, const char *path,
-                      const char *where)
+static int is_head_of(const char *line, const char *where)
 {
-    fclose(journal->file);
-    journal->file = fopen(path, "w");
-    return journal->file != NULL &&
-           fprintf(journal->file, "%s%s\n", head, where) > 0 &&
-           fflush(journal->file) == 0;
+    size_t length = strlen(head);
+
+    return strncmp(line, head, length) == 0 &&
+           strncmp(line + length, where, strlen(where)) == 0 &&
+           strcmp(line + length + strlen(where), "\n") == 0;
+}
+
+/* Of all lines; those of other places, behind heads of their own, are passed
+ * over. */
+struct reading {
+    int has_head, has_others; /* of this place, of others */
+    int is_here;              /* the last ones */
+    int is_whole;             /* the last line has an end */
+};
+
+static int lines_read(struct tune_journal *journal, const char *where,
+                      struct reading *reading)
+{
+    char line[LINE_BYTES];
+    struct tune_time time;
+
+    *reading = (struct reading){.is_whole = 1};
+    while (fgets(line, sizeof line, journal->file) != NULL) {
+        if (is_head(line)) {
+            reading->is_here = is_head_of(line, where);
+            reading->has_head |= reading->is_here;
+            reading->has_others |= !reading->is_here;
+        } else if (!reading->has_head && !reading->has_others) {
+            return 0; /* no file of times */
+        }
+        reading->is_whole = strchr(line, '\n') != NULL;
+        if (reading->is_here && line_read(line, &time) && !keep(journal, &time))
+            return 0;
+    }
+    return 1;
 }
 
 int tune_journal_open(struct tune_journal *journal, const char *path,
                       const char *where)
 {
-    char line[LINE_BYTES];
-    struct tune_time time;
-    long bytes;
+    struct reading reading;
     int ok;
 
     *journal = (struct tune_journal){.file = fopen(path, "a+")};
-    ok = journal->file != NULL && fseek(journal->file, 0, SEEK_END) == 0;
-    bytes = ok ? ftell(journal->file) : 0;
-    ok = ok && fseek(journal->file, 0, SEEK_SET) == 0;
-    if (ok && !is_from(journal->file, where)) {
-        if (bytes > 0)
-            fprintf(stderr,
-                    "%s has times of another machine or version: they are "
-                    "measured anew\n",
-                    path);
-        ok = begin_anew(journal, path, where);
-    } else if (ok) {
-        while (fgets(line, sizeof line, journal->file) != NULL)
-            if (line_read(line, &time) && !keep(journal, &time))
-                return 0;
-        ok = fseek(journal->file, 0, SEEK_END) == 0;
+    if (journal->file == NULL || fseek(journal->file, 0, SEEK_SET) != 0) {
+        perror(path);
+        return 0;
     }
+    if (!lines_read(journal, where, &reading)) {
+        fprintf(stderr,
+                "%s is not a file of times, and is left as it is: name another "
+                "(-o)\n",
+                path);
+        return 0;
+    }
+    if (reading.has_others && !reading.has_head)
+        fprintf(stderr,
+                "%s has times of another machine or version, which stay: here "
+                "they are measured anew\n",
+                path);
+    ok = fseek(journal->file, 0, SEEK_END) == 0 &&
+         (reading.is_whole || fputc('\n', journal->file) != EOF) &&
+         (reading.is_here ||
+          fprintf(journal->file, "%s%s\n", head, where) > 0) &&
+         fflush(journal->file) == 0;
     if (!ok)
         perror(path);
     return ok;
@@ -152,8 +178,7 @@ int tune_journal_open(struct tune_journal *journal, const char *path,
 int tune_journal_read(struct tune_journal *journal, const char *path,
                       const char *where)
 {
-    char line[LINE_BYTES];
-    struct tune_time time;
+    struct reading reading;
     int ok;
 
     *journal = (struct tune_journal){.file = fopen(path, "r")};
@@ -161,11 +186,9 @@ int tune_journal_read(struct tune_journal *journal, const char *path,
         perror(path);
         return 0;
     }
-    ok = is_from(journal->file, where);
+    ok = lines_read(journal, where, &reading) && reading.has_head;
     if (!ok)
         fprintf(stderr, "%s has no times of this machine and version\n", path);
-    while (ok && fgets(line, sizeof line, journal->file) != NULL)
-        ok = !line_read(line, &time) || keep(journal, &time);
     return ok;
 }
 

@@ -125,7 +125,7 @@ int tune_learn_main(const struct tune_options *options, const char *where)
     struct tune_table *table = tune_table_create(options);
     const struct lesson *lesson;
     char *const *path = options->words + 1;
-    int ok = table != NULL;
+    int ok = table != NULL && tune_table_may_write(options, options->output);
     size_t i;
 
     for (; ok && *path != NULL; path++)

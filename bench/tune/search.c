@@ -180,8 +180,8 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
             return 0;
     c->search->exhaustive_s += exhaustive_cost(c);
     if (c->search->csv != NULL)
-        rows_write(c, c->search->csv);
-    return 1;
+        rows_write(c, &c->search->csv->table);
+    return c->search->csv == NULL || results_commit(c->search->csv, 1);
 }
 
 /* Blocks of all ranks have an end. */

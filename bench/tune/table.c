@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/common/results.h"
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
 #include "runtime/job/topology.h"
@@ -13,6 +14,7 @@ struct tune_table {
     const struct tune_options *options;
     json_t *rules;
     json_t *limits; /* of a file that was joined; NULL: none */
+    json_t *before; /* that file, of which all else is kept; NULL: none */
     size_t special; /* of these, which come first: for some arrivals alone */
 };
 
@@ -33,6 +35,8 @@ void tune_table_destroy(struct tune_table *table)
         json_decref(table->rules);
     if (table != NULL)
         json_decref(table->limits);
+    if (table != NULL)
+        json_decref(table->before);
     free(table);
 }
 
@@ -236,6 +240,33 @@ int tune_table_add_sizes(struct tune_table *table,
     return ok;
 }
 
+int tune_table_may_write(const struct tune_options *options, const char *path)
+{
+    char here[128];
+    const char *machine;
+    json_t *other;
+    int ok;
+
+    if (access(path, F_OK) != 0)
+        return 1;
+    other = tune_table_load(options->program, path);
+    if (other == NULL)
+        return 0;
+    xyl_machine_name(here, sizeof here);
+    machine = json_string_value(json_object_get(other, "machine"));
+    ok = options->machine == NULL
+             ? machine != NULL && strcmp(machine, here) == 0
+             : machine == NULL;
+    if (!ok)
+        cli_complain(
+            options->program,
+            "%s: is a table for %s, and is left as it is: name another "
+            "file (-o)",
+            path, machine != NULL ? machine : "any machine");
+    json_decref(other);
+    return ok;
+}
+
 int tune_table_join(struct tune_table *table, const char *path)
 {
     json_t *other, *rule, *origin;
@@ -251,13 +282,18 @@ int tune_table_join(struct tune_table *table, const char *path)
             json_is_string(json_object_get(rule, "origin"))
                 ? json_string_value(json_object_get(rule, "origin"))
                 : "");
+        if (tune_rule_counterpart(rule, table->rules) != NULL)
+            continue;
         if (json_is_string(origin))
             json_object_set(rule, "origin", origin);
-        json_array_append(table->rules, rule);
+        if (json_object_get(rule, "arrivals") != NULL)
+            json_array_insert(table->rules, table->special++, rule);
+        else
+            json_array_append(table->rules, rule);
     }
     if (json_object_get(other, "limits") != NULL)
         table->limits = json_incref(json_object_get(other, "limits"));
-    json_decref(other);
+    table->before = other;
     return other != NULL;
 }
 
@@ -308,12 +344,14 @@ void tune_json_write(json_t *table, FILE *out)
 
 int tune_table_write(const struct tune_table *table, const char *path)
 {
-    FILE *out = fopen(path, "w");
+    char text[128], part[RESULTS_PATH_BYTES];
     json_t *all = json_object();
-    char text[128];
+    FILE *out;
 
+    results_part(path, part);
+    out = fopen(part, "w");
     if (out == NULL) {
-        perror(path);
+        perror(part);
         json_decref(all);
         return 0;
     }
@@ -326,10 +364,13 @@ int tune_table_write(const struct tune_table *table, const char *path)
     json_object_set(all, "rules", table->rules);
     if (table->limits != NULL)
         json_object_set(all, "limits", table->limits);
+    if (table->before != NULL)
+        json_object_update_missing(all, table->before);
     tune_json_write(all, out);
     json_decref(all);
     if (fclose(out) == 0)
-        return 1;
-    perror(path);
+        return results_place(table->options->program, part, path);
+    perror(part);
+    remove(part);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "bench/common/table.h"
+#include "bench/common/results.h"
 #include "bench/tune/model.h"
 #include "bench/tune/options.h"
 #include "bench/tune/plans.h"
@@ -88,7 +88,7 @@ struct tune_search {
     const struct tune_options *options;
     struct tune_place *place;
     struct tune_journal *journal;
-    struct table *csv; /* NULL: none */
+    struct results *csv; /* NULL: none */
     uint64_t begin_ns, shown_ns;
     double measuring_s;      /* that all measurements have taken */
     size_t campaigns_left;   /* which share the time that is left */
@@ -130,6 +130,12 @@ int tune_table_add_sizes(struct tune_table *table,
                          const struct tune_choice *choice);
 /* The rules of a file come behind; none where there is no file. */
 int tune_table_join(struct tune_table *table, const char *path);
+/* Whether what is at `path` can be joined and written: nothing, or a table of
+ * this machine, or of simulated ones where the options name one. 0: it has said
+ * why not. */
+int tune_table_may_write(const struct tune_options *options, const char *path);
+/* The rule of the same place among `rules`; NULL: there is none. */
+json_t *tune_rule_counterpart(json_t *rule, const json_t *rules);
 int tune_table_write(const struct tune_table *table, const char *path);
 
 /* A table as a file for people. */

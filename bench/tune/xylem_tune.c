@@ -100,7 +100,7 @@ static int forget_tables(void)
     return setenv("XYLEM_TUNING", "none", 0) == 0;
 }
 
-static int csv_open(struct tune_search *search, struct table *csv)
+static int csv_open(struct tune_search *search, struct results *csv)
 {
     static const char *const titles[] = {"coll", "nodes",   "ppn",      "bytes",
                                          "plan", "segment", "model_us", "us"};
@@ -108,8 +108,8 @@ static int csv_open(struct tune_search *search, struct table *csv)
 
     if (options->csv == NULL)
         return 1;
-    if (!table_file_open(csv, options->program, options->csv, titles,
-                         sizeof titles / sizeof *titles))
+    if (!results_open(csv, options->program, options->csv, titles,
+                      sizeof titles / sizeof *titles, RESULTS_ADD))
         return 0;
     search->csv = csv;
     return 1;
@@ -129,7 +129,7 @@ static void where_text(const struct tune_options *options, char *text,
 }
 
 /* What the first rank writes; all learn whether it can. */
-static int files_open(struct tune_search *search, struct table *csv)
+static int files_open(struct tune_search *search, struct results *csv)
 {
     const struct tune_options *options = search->options;
     char path[PATH_BYTES], where[2 * MACHINE_BYTES];
@@ -138,7 +138,8 @@ static int files_open(struct tune_search *search, struct table *csv)
     if (search->place->is_first) {
         snprintf(path, sizeof path, "%s.times", options->output);
         where_text(options, where, sizeof where);
-        ok = tune_journal_open(search->journal, path, where) &&
+        ok = tune_table_may_write(options, options->output) &&
+             tune_journal_open(search->journal, path, where) &&
              csv_open(search, csv);
     }
     return search->place->agree(search->place->state, &ok, sizeof ok) && ok;
@@ -152,15 +153,16 @@ static int tune(const struct tune_options *options, struct tune_place *place,
                                  .place = place,
                                  .journal = &journal,
                                  .begin_ns = noise_now_ns()};
-    struct table csv;
+    struct results csv;
     int ok = files_open(&search, &csv);
 
     shapes_each(&search, table, 0);
     ok = ok && shapes_each(&search, table, 1);
     if (search.csv != NULL)
-        ok &= table_file_close(&csv, options->program, options->csv);
+        ok &= results_close(&csv);
     if (ok && place->is_first) {
-        ok = tune_table_write(table, options->output);
+        ok = tune_table_join(table, options->output) &&
+             tune_table_write(table, options->output);
         summary_print(&search);
     }
     tune_journal_close(&journal);

@@ -11,6 +11,7 @@
 
 #include "bench/common/child.h"
 #include "bench/common/cli.h"
+#include "bench/common/results.h"
 #include "simulator/calibrate/fit.h"
 #include "simulator/calibrate/measure.h"
 
@@ -296,11 +297,22 @@ static void machine_name(calibration_t *calibration)
              sim_machine_cores(machine));
 }
 
+/* What has been measured is not written over. */
+static int files_may(const settings_t *settings)
+{
+    return (settings->keep == NULL ||
+            results_may_replace(PROGRAM, settings->keep, NULL)) &&
+           (settings->out == NULL ||
+            results_may_replace(PROGRAM, settings->out, NULL));
+}
+
 static int calibrate(calibration_t *calibration)
 {
     calibrate_quality_t quality;
     xylem_status_t status;
 
+    if (!files_may(&calibration->settings))
+        return EXIT_FAILURE;
     if (!nest_read(&calibration->machine)) {
         fprintf(stderr, PROGRAM ": hwloc cannot read this machine\n");
         return EXIT_FAILURE;

@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/results.h"
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
 #include "collectives/data/problem.h"
 #include "collectives/data/schedule.h"
+
+/* How a file of schedules begins. */
+static const char head[] = "num_ranks ";
 
 enum { SEND_WINDOW = 2, RECV_WINDOW = 4 }; /* where --window says nothing */
 
@@ -280,9 +284,11 @@ int sim_goal_main(const struct simulation *simulation)
                 simulation->program, text, why);
         return EXIT_FAILURE;
     }
+    if (!results_may_replace(simulation->program, simulation->goal, head))
+        return EXIT_FAILURE;
     out = fopen(simulation->goal, "w");
     if (out != NULL) {
-        fprintf(out, "num_ranks %u\n", simulation->ranks);
+        fprintf(out, "%s%u\n", head, simulation->ranks);
         for (rank = 0; ok && rank < simulation->ranks; rank++)
             ok = rank_write(simulation, &named, out, rank);
     }

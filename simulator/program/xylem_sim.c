@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/gnuplot.h"
+#include "bench/common/results.h"
 #include "simulator/calibrate/calibrate.h"
 #include "simulator/program/elastic.h"
 #include "simulator/program/goal.h"
@@ -12,12 +14,22 @@
 
 static const char program_name[] = "xylem-sim";
 
+/* Whether the files that are written whole may be, before what they are of. */
+static int files_may(const struct simulation *simulation)
+{
+    return (simulation->plot == NULL ||
+            gnuplot_may_draw(simulation->program, simulation->plot)) &&
+           (simulation->trace == NULL ||
+            results_may_replace(simulation->program, simulation->trace,
+                                "\"labels\":\"simulated"));
+}
+
 static int campaign_main(const struct simulation *simulation)
 {
     struct sim_campaign campaign;
     int code = EXIT_FAILURE;
 
-    if (!sim_campaign_create(&campaign, simulation))
+    if (!sim_campaign_create(&campaign, simulation) || !files_may(simulation))
         goto destroy_campaign;
     if (simulation->csv != NULL) {
         campaign.rows = sim_rows_begin(&campaign);

@@ -207,8 +207,17 @@ if command -v gnuplot >"$out"; then
         --plot "$work/plot.png"
     check "pictures of each case" test -s "$work/plot-bcast-4096.png" -a \
         -s "$work/plot-reduce-4096-one-rank.png"
+    campaign -c bcast,reduce -s 4K --max-ms 0,5 --plot "$work/plot.png"
+    check "its own pictures are drawn again" test "$code" -eq 0
+    echo mine >"$work/plot-reduce-4096.png"
+    campaign -c bcast,reduce -s 4K --max-ms 0,5 --plot "$work/plot.png"
+    check "others are not, and before the runs that is said" test "$code:$(
+        <"$work/plot-reduce-4096.png"):$(grep -c '^event ' "$out")" = 1:mine:0
 else
     skip "pictures of each case" "there is no gnuplot"
+    skip "its own pictures are drawn again" "there is no gnuplot"
+    skip "others are not, and before the runs that is said" \
+        "there is no gnuplot"
 fi
 
 # preloaded SPEC COMMAND...
@@ -292,6 +301,14 @@ check "which are more" test "$some" -ge 16000 -a "$told" -ge 40000 -a \
 echo '{"traceEvents":[]}' >"$work/one"
 attempt "$(dirname "$noise")/xylem-report" --trace "$work/all.json" "$work/one"
 check "what is no trace is refused" test "$code" -eq 1
+cp "$work/trace.0" "$work/before"
+attempt "$(dirname "$noise")/xylem-report" --trace "$work/trace.0" \
+    "$work"/trace.[01]
+check "a record is not written over" test "$code" -eq 1
+check "and stays" cmp "$work/trace.0" "$work/before"
+attempt "$(dirname "$noise")/xylem-report" --trace "$work/all.json" \
+    "$work"/trace.[01]
+check "what it has put together before is" test "$code" -eq 0
 
 # A record of this machine, and what two records have in common.
 attempt "$noise" record --seconds 0.1 -o "$work/record"
@@ -301,6 +318,10 @@ check "this machine's noise is recorded" test "$code" -eq 0 -a \
 check "by work and by time" test "$(
     cut -d, -f1 "$work/record/quanta.csv" | sort -u | tr '\n' ' ')" = \
     "ftq fwq method "
+cp -r "$work/record" "$work/before.record"
+attempt "$noise" record --seconds 0.01 -o "$work/record"
+check "another record does not take its place" test "$code" -eq 1
+check "of which nothing changes" diff -r "$work/record" "$work/before.record"
 for burst in 10 20 30 40 50 60 70 80 90 100; do
     echo "$((burst * 1000)) $burst"
 done >"$work/one"

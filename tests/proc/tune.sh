@@ -33,6 +33,35 @@ sed -i "$((lines / 2)),\$d" "$table.times"
 attempt "$tune" "${simulated[@]}" -c bcast,allreduce --sizes 1K,64K -o "$table"
 check "goes on where it was broken off" cmp -s "$table" "$work/first"
 
+# What was measured and found before stays.
+cp "$table" "$work/kept"
+cp "$table.times" "$work/kept.times"
+attempt "$tune" "${simulated[@]}" -c reduce --sizes 1K --all --heuristics \
+    -o "$work/kept"
+check "another collective's rules come to those of before" test "$code" -eq 0 \
+    -a "$(grep -c '"for": "bcast"' "$work/kept")" -eq \
+    "$(grep -c '"for": "bcast"' "$work/first")" -a \
+    "$(grep -c '"for": "reduce"' "$work/kept")" -ge 1
+sed -i '1s/.*/# xylem-tune 2, times of another machine/' "$work/kept.times"
+cp "$work/kept.times" "$work/before.times"
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --heuristics -o "$work/kept"
+check "times of another machine stay, and are said" test "$code:$(
+    grep -vcxFf "$work/kept.times" "$work/before.times"):$(
+    grep -c 'which stay' "$err")" = 0:0:1
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --heuristics -o "$work/kept"
+check "and those of here are found behind them" grep -q '^0 times' "$out"
+echo mine >"$work/words"
+cp "$work/words" "$work/other"
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --heuristics -o "$work/other"
+check "what is no table is not written over" test "$code:$(<"$work/other")" = \
+    1:mine
+cp "$work/words" "$work/new.times"
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --heuristics -o "$work/new"
+check "nor what is no file of times" test "$code:$(<"$work/new.times")" = 1:mine
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --heuristics \
+    -o "$work/numbers" --csv "$work/other"
+check "nor what has other columns" test "$code:$(<"$work/other")" = 1:mine
+
 attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --minutes 0.001 --exhaustive \
     -o "$work/short"
 check "ends in time" test "$code" -eq 0

@@ -254,6 +254,14 @@ test_output()
         --no-wall --jobs 3
     equal "--jobs changes nothing in the outcome" "$work/one" "$out"
     works "--trace" "${small[@]}" --impl event --trace "$work/trace.json"
+    works "--trace again" "${small[@]}" --impl event --trace "$work/trace.json"
+    echo mine >"$work/mine"
+    for file in --trace --goal; do
+        simulate "${small[@]}" -q --impl event --algorithm binary \
+            $file "$work/mine"
+        check "$file writes no other file over" test \
+            "$code:$(<"$work/mine")" = 1:mine
+    done
     if command -v jq >/dev/null; then
         if jq -e . "$work/trace.json" >/dev/null 2>&1; then
             report "the trace is JSON" yes
