@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,63 +43,37 @@ static void text_write(FILE *pipe, const char *text)
 }
 
 /* What pictures of the programs have in a chunk of text, and no other file. */
-static const char picture_mark[] = "xylem-picture";
+#define PICTURE_MARK "xylem-picture"
 
 int gnuplot_may_draw(const char *program, const char *path)
 {
     char found[PATH_BYTES];
 
     if (child_find("gnuplot", found, sizeof found))
-        return results_may_replace(program, path, picture_mark);
+        return results_may_replace(program, path, PICTURE_MARK);
     fprintf(stderr, "%s: no plot: gnuplot is not installed\n", program);
     return 0;
 }
 
 /* ---- the file ---- */
 
-/* The check that ends a chunk of PNG (ISO/IEC 15948, D). */
-static uint32_t chunk_check(const unsigned char *bytes, size_t count)
-{
-    uint32_t check = UINT32_MAX;
-    unsigned bit;
-    size_t i;
-
-    for (i = 0; i < count; i++) {
-        check ^= bytes[i];
-        for (bit = 0; bit < 8; bit++)
-            check = (check >> 1) ^ (check & 1 ? 0xedb88320U : 0);
-    }
-    return ~check;
-}
-
-static void number_put(unsigned char *at, uint32_t value)
-{
-    unsigned i;
-
-    for (i = 0; i < 4; i++)
-        at[i] = (unsigned char)(value >> (24 - 8 * i));
-}
-
 /* Writes the mark before the picture's last chunk, which has no content. */
 static int mark_write(const char *path)
 {
-    static const char key[] = "Software";
-    static const unsigned char kind[] = {'t', 'E', 'X', 't'};
-    enum { TEXT = sizeof key + sizeof picture_mark - 1, END = 12 };
-    unsigned char chunk[12 + TEXT], end[END];
+    /* A chunk of PNG: its length, kind, key and text, and their CRC-32. */
+    static const char chunk[] =
+        "\0\0\0\x16"
+        "tEXtSoftware\0" PICTURE_MARK "\xc6\x7f\xbd\x21";
+    enum { END = 12 };
+    char end[END];
     FILE *file = fopen(path, "r+");
     int ok;
 
     if (file == NULL)
         return 0;
-    number_put(chunk, TEXT);
-    memcpy(chunk + 4, kind, sizeof kind);
-    memcpy(chunk + 8, key, sizeof key);
-    memcpy(chunk + 8 + sizeof key, picture_mark, sizeof picture_mark - 1);
-    number_put(chunk + 8 + TEXT, chunk_check(chunk + 4, 4 + TEXT));
     ok = fseek(file, -END, SEEK_END) == 0 && fread(end, END, 1, file) == 1 &&
          memcmp(end + 4, "IEND", 4) == 0 && fseek(file, -END, SEEK_END) == 0 &&
-         fwrite(chunk, sizeof chunk, 1, file) == 1 &&
+         fwrite(chunk, sizeof chunk - 1, 1, file) == 1 &&
          fwrite(end, END, 1, file) == 1;
     return fclose(file) == 0 && ok;
 }

@@ -207,6 +207,16 @@ if command -v gnuplot >"$out"; then
         --plot "$work/plot.png"
     check "pictures of each case" test -s "$work/plot-bcast-4096.png" -a \
         -s "$work/plot-reduce-4096-one-rank.png"
+    check "which are whole" python3 -c '
+import sys, zlib
+data, at, kinds = open(sys.argv[1], "rb").read(), 8, []
+while at < len(data):
+    end = at + 8 + int.from_bytes(data[at:at + 4], "big")
+    assert zlib.crc32(data[at + 4:end]) == int.from_bytes(data[end:end + 4], "big")
+    kinds.append(data[at + 4:at + 8])
+    at = end + 4
+assert kinds[-2:] == [b"tEXt", b"IEND"]
+' "$work/plot-bcast-4096.png"
     campaign -c bcast,reduce -s 4K --max-ms 0,5 --plot "$work/plot.png"
     check "its own pictures are drawn again" test "$code" -eq 0
     echo mine >"$work/plot-reduce-4096.png"
@@ -215,6 +225,7 @@ if command -v gnuplot >"$out"; then
         <"$work/plot-reduce-4096.png"):$(grep -c '^event ' "$out")" = 1:mine:0
 else
     skip "pictures of each case" "there is no gnuplot"
+    skip "which are whole" "there is no gnuplot"
     skip "its own pictures are drawn again" "there is no gnuplot"
     skip "others are not, and before the runs that is said" \
         "there is no gnuplot"

@@ -11,7 +11,7 @@
 
 static const char *const titles[] = {"name", "value"};
 
-enum { TEXT_BYTES = 512 };
+enum { TEXT_BYTES = 512, SEEN_BYTES = 64, PATH_BYTES = 32 };
 
 static void file_write(const char *path, const char *text)
 {
@@ -35,11 +35,11 @@ static int has(const char *path, const char *wanted)
     return bytes == strlen(wanted) && memcmp(text, wanted, bytes) == 0;
 }
 
-static void path_make(char path[32])
+static void path_make(char path[PATH_BYTES])
 {
     int file;
 
-    strcpy(path, "/tmp/xylem-results-XXXXXX");
+    snprintf(path, PATH_BYTES, "/tmp/xylem-results-XXXXXX");
     file = mkstemp(path);
     CHECK(file >= 0);
     close(file);
@@ -60,13 +60,14 @@ static void row_add(struct results *results, const char *name, unsigned value)
 static void row_join(void *arg, char *const *cells)
 {
     char *text = arg;
+    size_t used = strlen(text);
 
-    strcat(strcat(strcat(text, cells[0]), cells[1]), " ");
+    snprintf(text + used, SEEN_BYTES - used, "%s%s ", cells[0], cells[1]);
 }
 
 static void test_added(void)
 {
-    char path[32], seen[64] = "";
+    char path[PATH_BYTES], seen[SEEN_BYTES] = "";
     struct results results;
 
     path_make(path);
@@ -94,7 +95,7 @@ static void test_refused(void)
     static const char *const others[] = {"mine", "name,other\na,1\n",
                                          "name,value,more\n", "name,value"};
     struct results results;
-    char path[32];
+    char path[PATH_BYTES];
     size_t i;
 
     path_make(path);
@@ -112,7 +113,7 @@ static void test_refused(void)
 static void test_cut_off(void)
 {
     struct results results;
-    char path[32];
+    char path[PATH_BYTES];
 
     path_make(path);
     file_write(path, HEAD "a,1\nb");
@@ -130,7 +131,7 @@ static void test_cut_off(void)
 static void test_read(void)
 {
     static const char *const names[] = {"value", "none"};
-    char path[32], seen[64] = "";
+    char path[PATH_BYTES], seen[SEEN_BYTES] = "";
     const char *why;
 
     path_make(path);
@@ -144,7 +145,7 @@ static void test_read(void)
 
 static void test_whole(void)
 {
-    char path[32], part[RESULTS_PATH_BYTES];
+    char path[PATH_BYTES], part[RESULTS_PATH_BYTES];
 
     path_make(path);
     CHECK(results_may_replace("test", path, NULL)); /* empty */
