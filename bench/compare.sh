@@ -43,7 +43,8 @@ usage: bench/compare.sh [options]
                     0.1); at least 10 calls, and as many to warm up
   --bin DIR         where the programs are (default build/release/bench, in a
                     bundle its bin)
-  --csv FILE        every measurement
+  --csv FILE        every measurement, as it is made; a file that has some from
+                    before is refused
 Each rank has a core where there are enough, rank i the i-th. Open MPI 4 runs over
 UCX (pml ucx), Open MPI 5 as it chooses; the adapt module has bcast and reduce only,
 as waitall and blocking have. Ratios are those of event, or of the binding where
@@ -57,6 +58,11 @@ fail() # message, exit code
     echo "compare.sh: $1" >&2
     exit "${2-1}"
 }
+
+common=$here/common
+[ -d "$common" ] || common=$here/../common # in a bundle
+# shellcheck source=bench/common/results.sh
+. "$common/results.sh"
 
 np=$(nproc) colls=bcast,reduce begin=8 end=4M rounds=5 seconds=0.1 csv=
 limit=300 mode=blocking impls='' cluster='' peers=$here/../build/peers
@@ -107,6 +113,7 @@ run=$bin/../launcher/xylem-run
 [ -x "$run" ] || fail "no programs in $bin"
 front=$(realpath -m "$bin/../bindings/mpi/libxylem-mpi.so")
 [ -e "$front" ] || front=$(realpath -m "$bin/../lib/libxylem-mpi.so")
+[ -z "$csv" ] || results_begin "$csv" impl,coll,bytes,round,avg_us
 results=$(mktemp)
 nodes()
 {
@@ -202,7 +209,7 @@ measure() # implementation, round
         return
     fi
     sed -n "s/^xylem-result latency .*coll=\([a-z_]*\) bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 \1 \2 $2 \3/p" \
-        "$results.out" >>"$results"
+        "$results.out" | tee -a "$results" | tr ' ' ',' >>"${csv:-/dev/null}"
 }
 
 range=(-b "$begin" -e "$end")
@@ -219,8 +226,6 @@ for ((round = 1; round <= rounds; round++)); do
         measure "$impl" "$round"
     done
 done
-[ -z "$csv" ] || { echo "impl,coll,bytes,round,avg_us"
-    tr ' ' ',' <"$results"; } >"$csv"
 
 echo "$np ranks, $mode calls${how:+ (${how[*]})}: microseconds per call (median of $rounds rounds);"
 echo "ratio: xylem / the best MPI library, which is named"

@@ -16,7 +16,8 @@
 # Compared are xylem (event), two designs that wait, which are xylem's own, on the
 # same trees and network (waitall waits for all children, blocking for each), and
 # the MPI libraries that are installed. What a rank that is late does to the others
-# is simulated, with 16 ranks. Tables, CSV files and plots go to build/demo/.
+# is simulated, with 16 ranks. Tables, CSV files and plots go to build/demo/; the
+# folder of an earlier run gets its time behind its name.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -267,8 +268,11 @@ simulate()
 }
 
 parse_options "$@"
+if compgen -G "$out/*.csv" >/dev/null; then
+    mv -T "$out" "$out-$(date -r "$out" +%F-%H%M%S)" || fail "cannot move $out"
+fi
 mkdir -p "$out"
-rm -f "$out"/*.csv "$out"/*.png "$out"/*.txt
+rm -f "$out"/*.png "$out"/*.txt
 
 cores=$(nproc)
 [[ -n $ranks ]] || ranks=$((cores > 16 ? 16 : cores))

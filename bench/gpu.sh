@@ -14,8 +14,9 @@
 #                killed) or
 #                sanitize (compute-sanitizer looks on); all but designs, figures
 #   --ranks N,...  of jobs that share GPUs; default: 4,8, or 4
-#   --out        where tables go, too, as gpu.txt, and as gpu.csv, which
-#                xylem-plot draws; default: nowhere
+#   --out        a folder where tables go, too, as gpu.txt, and as gpu.csv, which
+#                xylem-plot draws; one that has a gpu.csv from before is refused;
+#                default: nowhere
 #   GPU_CASES, GPU_DEATHS   how many random cases, and deaths of each design
 #   GPU_DESIGNS=NAME,...    only these
 #   GPU_SHARING=turns|mps   of part figures only this
@@ -27,6 +28,18 @@
 # shellcheck disable=SC2317 # functions of names that are put together
 set -u
 export LC_ALL=C XYLEM_LOG=${XYLEM_LOG:-info}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+common=$here/common
+[[ -d $common ]] || common=$here/../common # in a bundle
+# shellcheck source=bench/common/results.sh
+. "$common/results.sh"
+
+fail()
+{
+    echo "gpu.sh: $1" >&2
+    exit 1
+}
 
 parts=() asked=() out='' quick=''
 while (($# > 0)); do
@@ -250,6 +263,8 @@ column_openmpi()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 csv=${out:-$work}/gpu.csv
+[[ ! -s $csv ]] || results_refuse "$csv" --out
+[[ ! $out ]] || mkdir -p "$out" || fail "cannot make $out"
 [[ ! $out ]] || exec > >(tee "$out/gpu.txt") 2>&1
 nvidia-smi -L
 {

@@ -28,7 +28,8 @@
 #   --impl NAME,... of xylem, openmpi, xylem-openmpi, mpich, xylem-mpich; all
 #                   that are there
 #   --build DIR     build/release
-#   --csv FILE      every number, for xylem-plot; build/apps.csv
+#   --csv FILE      every number, for xylem-plot; one that has some from before is
+#                   refused; build/apps.csv, or apps-2.csv, ... where that is there
 set -uo pipefail
 export LC_ALL=C
 
@@ -40,7 +41,7 @@ noise=uniform:10Hz,0-20ms
 declare -A given=([asp]='-s 1024' [train]='-i 10' [cg]='-i 500' [fft]='-i 20')
 openmpi='' mpich='' impls=''
 build=$root/build/release
-csv=$root/build/apps.csv
+csv=''
 apps=()
 failures=0
 
@@ -49,6 +50,9 @@ fail()
     echo "run.sh: $1" >&2
     exit 1
 }
+
+# shellcheck source=bench/common/results.sh
+. "$root/bench/common/results.sh"
 
 while (($# > 0)); do
     case $1 in
@@ -135,9 +139,9 @@ measure()
 }
 
 [[ -n $impls ]] || impls='xylem openmpi xylem-openmpi mpich xylem-mpich'
-mkdir -p "$(dirname "$csv")" || exit 1
-echo experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,delayed_us,$(
-)injected_percent,low_us,high_us,floor_us,comm_percent >"$csv" || exit 1
+[[ -n $csv ]] || csv=$(results_name "$root/build/apps.csv")
+results_begin "$csv" experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,$(
+)delayed_us,injected_percent,low_us,high_us,floor_us,comm_percent
 for ((round = 1; round <= runs; round++)); do
     for app in "${apps[@]}"; do
         for impl in $impls; do

@@ -15,7 +15,8 @@
 #   --scale N       larger problems, N times as long or so; 1
 #   --seconds N     begin nothing after so many; 100000
 #   --no-count      do not run each once more, to count the calls that are taken
-#   --csv FILE      every time; build/mpi-apps.csv
+#   --csv FILE      every time; one that has some from before is refused;
+#                   build/mpi-apps.csv, or mpi-apps-2.csv, ... where that is there
 #   NAME            asp, train, cg, fft (bench/apps); hpcc, mumps, scalapack,
 #                   netpipe where installed; all of them but netpipe
 #
@@ -34,9 +35,18 @@ while ((np * 2 <= cores || np < 2)); do np=$((np * 2)); done
 runs=3 noise=uniform:10Hz,0-10ms scale=1 seconds=100000 mpis=openmpi,mpich,intel
 counts=yes
 build=$root/build/release
-csv=$root/build/mpi-apps.csv
+csv=''
 names=()
 libs=/usr/lib/$(uname -m)-linux-gnu
+
+fail()
+{
+    echo "apps.sh: $1" >&2
+    exit 1
+}
+
+# shellcheck source=bench/common/results.sh
+. "$here/../common/results.sh"
 
 while (($# > 0)); do
     case $1 in
@@ -56,7 +66,7 @@ done
 if [[ -e $here/../lib/libxylem-mpi.so ]]; then
     bundle=$(cd "$here/.." && pwd -P)
     front=$bundle/lib/libxylem-mpi.so noise_lib=$bundle/lib/libxylem-noise.so
-    own=$bundle/bin apps=$bundle/apps csv=${csv/#$root/$PWD}
+    own=$bundle/bin apps=$bundle/apps root=$PWD
 else
     build=$(realpath -m "$build")
     front=$build/bindings/mpi/libxylem-mpi.so
@@ -72,7 +82,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe UCX_LOG_LEVEL=error
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-mkdir -p "$(dirname "$csv")" && csv=$(realpath "$csv")
+[[ -n $csv ]] || csv=$(results_name "$root/build/mpi-apps.csv")
+csv=$(realpath -m "$csv")
+results_begin "$csv" program,mpi,ranks,way,noise,run,seconds
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -263,7 +275,6 @@ train() { own train "$1" -i $((10 * scale)) --divide 8; }
 cg() { own cg "$1" -s 32768 -i $((6000 * scale)); }
 fft() { own fft "$1" -s 1024 -i $((50 * scale)); }
 
-echo program,mpi,ranks,way,noise,run,seconds >"$csv" || exit 1
 printf '%d ranks on %d cores, %s; noise: %s; seconds, medians of %d\n\n' \
     "$np" "$cores" "$(awk -F': ' '/^model name/ { print $2; exit }' \
         /proc/cpuinfo)" "$noise" "$runs"

@@ -29,7 +29,7 @@ usage: bench/studies/choices.sh [options]
   --limit S        give up a run after that many seconds (default 30)
   --jobs N         runs at once (default: one per core)
   --bin DIR        where xylem-sim is (default build/release/simulator)
-  --csv FILE       every run's time
+  --csv FILE       every run's time; one that has some from before is refused
 TXT
 }
 
@@ -38,6 +38,7 @@ messages='' bin=''
 sizes=8,64,512,4096,32768,262144,2097152 jobs=$(nproc) csv=''
 options_parse "$@"
 begin
+[ -z "$csv" ] || results_begin "$csv" ranks,coll,bytes,what,name,us
 
 [ -n "$colls" ] || colls=barrier,bcast,reduce,allreduce,gather,gatherv,$(
 )scatter,scatterv,allgather,allgatherv,alltoall,alltoallv,alltoallw,$(
@@ -227,8 +228,8 @@ run_all "$work/choices"
 candidates_left "$work/tasks" >"$work/candidates"
 run_all "$work/candidates"
 if [ -n "$csv" ]; then
-    { echo ranks,coll,bytes,what,name,us; sort -t, -k1,1n -k2,2 -k3,3n \
-        -k4,4r -k6,6n "$work/times"; } >"$csv" || fail "cannot write $csv"
+    sort -t, -k1,1n -k2,2 -k3,3n -k4,4r -k6,6n "$work/times" >>"$csv" ||
+        fail "cannot write $csv"
 fi
 
 # ---- the table ----

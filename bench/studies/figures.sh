@@ -20,7 +20,8 @@
 #   bash bench/studies/figures.sh [--quick] [--out DIR] [--only NAME,...]
 #
 #   --quick      fewer calls, sizes, seeds and ranks: a minute
-#   --out DIR    where tables (txt, csv) and plots (png) go; build/figures
+#   --out DIR    where tables (txt, csv) and plots (png) go; build/figures; a folder
+#                with files that are not this script's is refused
 #   --only NAME  some of the above, as in 3.5,4.10
 #
 # DIR/index.html shows all of it, theirs and ours. XYLEM_SIM names the program;
@@ -35,6 +36,7 @@ cd "$root" || exit 1
 release=build/release
 out=build/figures
 quick=no
+title='Figures of the thesis, again'
 figures='3.5 3.6 3.7 4.6 4.7 4.10 5.1 5.2 5.3 5.8 5.12 5.13 5.17 6.3 6.4 6.5 6.6'
 figures+=' elasticity'
 only=${figures// /,}
@@ -114,10 +116,11 @@ page()
 
     {
         echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
-        echo '<title>Figures of the thesis, again</title><style>'
+        echo "<title>$title</title><style>"
         echo 'body{font-family:"DejaVu Sans",sans-serif;margin:2em auto;'
         echo 'max-width:70em}img{max-width:100%}pre{overflow-x:auto}</style>'
-        echo '<h1>Figures of the thesis, again</h1><p>Theirs: what Luo (PhD'
+        echo "<h1>$title</h1>"
+        echo '<p>Theirs: what Luo (PhD'
         echo 'thesis, University of Tennessee, 2020) prints of each. Ours:'
         echo 'simulated, by <code>bench/studies/figures.sh</code>.</p>'
         for figure in $figures; do
@@ -139,6 +142,10 @@ begin=$SECONDS
 mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd -P)
 raw=$out/raw
+# The page's title tells a folder of this script from others.
+[[ -z $(ls -A "$out") ]] || grep -qs "$title" "$out/index.html" ||
+    fail "$out has files of others, and is left as it is: name another (--out)"
+echo "$title" >"$out/index.html"
 rm -rf "$raw"
 mkdir -p "$raw"
 find_program

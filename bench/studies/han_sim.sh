@@ -34,7 +34,7 @@ usage: bench/studies/han_sim.sh [options]
   --long           also what takes minutes
   --limit S        give up a run after that many seconds (default 180)
   --bin DIR        where xylem-sim is (default build/release/simulator)
-  --csv FILE       the table, too
+  --csv FILE       the table, too; one that has rows from before is refused
 TXT
 }
 
@@ -191,8 +191,8 @@ row()
     printf '\n'
 }
 
-[ -z "$csv" ] || echo machine,ranks,coll,bytes,han_us,rule,tuned,tuned_us \
-    >"$csv" || fail "cannot write $csv"
+[ -z "$csv" ] ||
+    results_begin "$csv" machine,ranks,coll,bytes,han_us,rule,tuned,tuned_us
 for coll in ${colls//,/ }; do
     echo "$coll, $machine, $nodes nodes of $ppn ranks; microseconds"
     columns=()

@@ -26,7 +26,7 @@ usage: bench/studies/predict.sh [options]
   --rounds R        default 7
   --seconds S       per size and round (default 0.1)
   --bin DIR         where the programs are (default build/release/bench)
-  --csv FILE        the table, too
+  --csv FILE        the table, too; one that has rows from before is refused
 TXT
 }
 
@@ -35,6 +35,9 @@ fail()
     echo "predict.sh: $1" >&2
     exit 1
 }
+
+# shellcheck source=bench/common/results.sh
+. "$here/../common/results.sh"
 
 cores=$(nproc) machine='' keep='' np='' colls=bcast,reduce begin=4K end=4M
 rounds=7 seconds=0.1 csv=''
@@ -65,6 +68,8 @@ sim=$bin/xylem-sim
 for program in "$run" "$bin/xylem-bench" "$sim"; do
     [ -x "$program" ] || fail "no programs in $bin"
 done
+[ -z "$csv" ] ||
+    results_begin "$csv" ranks,coll,bytes,measured_us,predicted_us,error_percent
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -z "$machine" ]; then
@@ -142,8 +147,6 @@ $1 == "predicted" { predicted[$2 " " $3 " " $4] = $5; next }
 END {
     printf "%5s %-7s %9s %12s %12s %8s\n", "ranks", "coll", "bytes",
         "measured us", "predicted us", "error %"
-    if (csv != "")
-        print "ranks,coll,bytes,measured_us,predicted_us,error_percent" >csv
     for (i = 1; i <= keys; i++) {
         if (!(order[i] in predicted))
             continue
@@ -154,7 +157,7 @@ END {
             part[3], us, predicted[order[i]], error
         if (csv != "")
             printf "%d,%s,%d,%.3f,%.3f,%.1f\n", part[1], part[2], part[3], us,
-                predicted[order[i]], error >csv
+                predicted[order[i]], error >>csv
         if (error < 0)
             error = -error
         all = all " " error

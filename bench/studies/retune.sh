@@ -16,7 +16,8 @@
 #   --colls LIST    default: all of which the library knows the sizes
 #   --sizes LIST    default 8,64,512,4K,32K,256K,2M
 #   --rounds R      of the comparison at most, and one at least (default 9)
-#   --out FOLDER    of the tables (default /tmp/xylem-retune)
+#   --out FOLDER    of the tables and times; one that has times from before is refused
+#                   (default: a new one, /tmp/xylem-retune.*)
 #   --bin FOLDER    programs (default: the bundle's, else build/release)
 set -u
 export LC_ALL=C XYLEM_CONF=none
@@ -25,7 +26,17 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 np=$(nproc),$((2 * $(nproc))) seconds=100 sizes=8,64,512,4K,32K,256K,2M rounds=9
 colls=barrier,bcast,reduce,allreduce,gather,scatter,allgather,allgatherv,alltoall
 colls+=,reduce_scatter,reduce_scatter_block,scan,exscan
-out=/tmp/xylem-retune bin='' given='' cluster=''
+out='' bin='' given='' cluster=''
+
+fail()
+{
+    echo "retune.sh: $1" >&2
+    exit 1
+}
+
+# shellcheck source=bench/common/results.sh
+. "$here/../common/results.sh"
+
 while (($# > 0)); do
     case $1 in
     --np | --seconds | --colls | --sizes | --rounds | --out | --bin | --cluster) ;;
@@ -57,7 +68,11 @@ program()
 
 tune=$(program xylem-tune) && bench=$(program xylem-bench) &&
     run=$(program xylem-run) || exit
-mkdir -p "$out"
+[[ -n $out ]] || out=$(mktemp -d /tmp/xylem-retune.XXXXXX) || exit
+mkdir -p "$out" || exit
+for file in "$out"/{own,with,again}-*; do
+    [[ ! -s $file ]] || results_refuse "$file" --out
+done
 
 # job RANKS SECONDS PROGRAM [OPTION...]: on this machine, or on the cluster.
 job()
@@ -195,7 +210,6 @@ for ranks in ${np//,/ }; do
     each=$(awk "BEGIN {
         s = ($seconds * $part / $rounds / 3 - ${cluster:+2 -} 1) / (8 * split(\"$colls\", c, \",\"))
         print (s < 0.002 ? 0.002 : s) }")
-    rm -f "$out"/{own,with,again}-"$ranks"
     began=$SECONDS took=0 limit=$((seconds / 2))
     [[ -z $given ]] || limit=$seconds
     for ((round = 0; round < rounds && (round == 0 ||

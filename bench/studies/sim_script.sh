@@ -1,6 +1,9 @@
 # What scripts share that run xylem-sim many times; sourced.
 # shellcheck shell=bash
 
+# shellcheck source=bench/common/results.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../common/results.sh"
+
 fail()
 {
     echo "${0##*/}: $1" >&2

@@ -113,6 +113,7 @@ figure()
     local coll=$1 file=$out/model-$1
     # shellcheck disable=SC2086 # words
     search "$coll" "actual-$coll" --sizes 4M --plans han:1/ $all >/dev/null
+    rm -f "$file.csv" # made of the times, which stay
     # shellcheck disable=SC2086
     search "$coll" "model-$coll" --sizes 4M --plans han:1/ ${all#--exhaustive} \
         --csv "$file.csv" >/dev/null

@@ -38,8 +38,11 @@ stub "$work/bin/xylem-mpi-driver-openmpi" 0
 stub "$work/peers/bin/mpirun.mpich5" 4
 stub "$work/peers/bin/mpirun.openmpi5" 5
 stub "$work/peers/bin/mpirun.intel" 8 "MPI is used alone"
-mkdir -p "$work/lib"
-touch "$work/lib/libxylem-mpi.so"
+mkdir -p "$work/lib" "$work/build/bench" "$work/build/bindings/mpi"
+touch "$work/lib/libxylem-mpi.so" "$work/build/bindings/mpi/libxylem-mpi.so"
+for name in bin/xylem-sim bin/xylem-tune build/bench/xylem-asp; do
+    stub "$work/$name" 0
+done
 
 compare -c bcast,barrier --impls event,mpich5,openmpi5-tuned --csv "$work/csv"
 check "the ratio is that to the best" \
@@ -47,6 +50,33 @@ check "the ratio is that to the best" \
 check "one launch does all collectives" test "$(
     grep -c -- '-c bcast,barrier ' "$work/started")" -eq 6
 check "the CSV has every round" test "$(wc -l <"$work/csv")" -eq 13
+cp "$work/csv" "$work/before"
+compare -c bcast --impls event,mpich5 --csv "$work/csv"
+check "a CSV with rows is refused before a run" test \
+    "$code:$(wc -l <"$work/started")" = 1:0
+check "and stays" cmp "$work/csv" "$work/before"
+head -n 1 "$work/before" >"$work/csv"
+compare -c bcast --impls event,mpich5 --csv "$work/csv"
+check "one without rows is filled" test "$(wc -l <"$work/csv")" -eq 5
+
+# The same of the other scripts that write one.
+mkdir -p "$work/folder"
+cp "$work/before" "$work/folder/gpu.csv"
+echo 'bcast 8 1.0' >"$work/folder/own-2"
+for words in "studies/choices.sh --bin $work/bin --csv $work/before" \
+    "studies/han_sim.sh --bin $work/bin --csv $work/before" \
+    "studies/predict.sh --bin $work/bin --csv $work/before" \
+    "apps/run.sh --build $work/build --csv $work/before" \
+    "mpi/apps.sh --build $work/build --csv $work/before" \
+    "gpu.sh --out $work/folder" \
+    "studies/retune.sh --np 2 --bin $work/bin --out $work/folder"; do
+    read -ra words <<<"$words"
+    attempt bash "$source/bench/${words[0]}" "${words[@]:1}"
+    check "${words[0]} refuses results of before" grep -q \
+        'has results of before; it is left as it is' "$err"
+done
+check "and they stay" test "$(wc -l <"$work/before"):$(
+    cat "$work/folder/own-2"):$(wc -l <"$work/folder/gpu.csv")" = "13:bcast 8 1.0:13"
 compare -c bcast,barrier --impls event,openmpi5-adapt --osu --consume
 check "the adapt module is asked for what it has" \
     grep -q 'coll_adapt_priority 100 .*-c bcast .*--osu --consume' "$work/started"

@@ -76,6 +76,10 @@ says "so is one with too few cores" 'not quiet: 4 ranks share 2 cores'
 says_not "which gets none either" '^noise -n'
 demo 0.1 1
 says "one core is too few" 'not quiet: it has one core'
+echo before >"$work/build/demo/noise-bcast.csv"
+demo 0.1 1
+check "what was measured before is kept" test "$(
+    cat "$work"/build/demo-*/noise-bcast.csv)" = before
 check "writes below build/ only" test "$(ls "$work" | tr '\n' ' ')" = \
     "bench bin build err out "
 attempt bash "$work/bench/demo.sh" --fast
