@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-SIM, NOISE, BENCH, RUN, TUNE = sys.argv[1:6]
+SIM, NOISE, BENCH, RUN, TUNE = map(os.path.abspath, sys.argv[1:6])
 WALKS = int(sys.argv[6]) if len(sys.argv) > 6 else 4
 FIRST = int(sys.argv[7]) if len(sys.argv) > 7 else 1
 BOUND = 240  # seconds; far above what any step takes
