@@ -1,10 +1,11 @@
 #!/bin/bash
 # All tests, ten times as deep as tests/run.sh has them, then a job that does all
-# there is for an hour and must not grow, mpi4py's own tests on the binding, ten million
-# triggers under the sanitizer of threads, a million remote tasks, campaigns of the noise laboratory on four
-# nodes, killed and gone on with, and then both commands of the README on bare
-# Debian releases: for hours. The same last line,
-# `N passed, N failed, N skipped`, where a command on a release counts as one.
+# there is for an hour and must not grow, mpi4py's own tests on the binding, ten
+# million triggers under the sanitizer of threads, a million remote tasks,
+# campaigns of the noise laboratory on four nodes, killed and gone on with, and
+# then the commands of the README on bare Debian releases: for hours. The same
+# last line, `N passed, N failed, N skipped`, where a command on a release counts
+# as one.
 #
 #   bash tests/nightly.sh [option of tests/run.sh]...
 set -uo pipefail
@@ -45,7 +46,7 @@ once walks python3 "$here/proc/walks.py" "$tests/simulator/xylem-sim" \
     "$((RANDOM * 1000))"
 bash "$here/cluster/suite.sh" noise "$tests/tests" "$tests/bench" | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
-bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"
+bash "$here/distro/run.sh" bookworm trixie forky readme demo tests death | tee -a "$log"
 case ${PIPESTATUS[0]} in
 0 | 77) ;;
 *) code=1 ;;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tries the README's two commands as a new user would: in a bare root of a Debian
+# Tries the README's commands as a new user would: in a bare root of a Debian
 # release, made by debootstrap from the mirror that this machine uses, with
 # nothing installed by hand. Root and this machine see nothing of it but the
 # processors: mounts, processes and the network's name are its own, and all of it
@@ -12,7 +12,8 @@
 #             tests   bash tests/run.sh
 #             quick   bash tests/run.sh --quick
 #             death   eight times the suite of ranks that die
-#             (default: demo and tests)
+#             readme  all other commands of README.md (readme.sh)
+#             (default: readme, demo and tests)
 #   --logs FOLDER   where the outputs go (default: build/distro)
 #   --repeat N      of death, instead of eight
 #
@@ -49,6 +50,7 @@ parse_options()
         case $1 in
         bookworm | trixie | forky) releases+=("$1") ;;
         demo | tests | quick | death) whats+=("$1") ;;
+        readme) whats=(readme "${whats[@]}") ;; # in the root as it was made
         --logs) logs=$(realpath -m "${2:?--logs needs a folder}") && shift ;;
         --repeat) repeat=${2:?--repeat needs a number} && shift ;;
         --help | -h) usage; exit 0 ;;
@@ -57,7 +59,7 @@ parse_options()
         shift
     done
     ((${#releases[@]} > 0)) || releases=(bookworm trixie)
-    ((${#whats[@]} > 0)) || whats=(demo tests)
+    ((${#whats[@]} > 0)) || whats=(readme demo tests)
 }
 
 # The address from which apt gets Debian itself.
@@ -129,6 +131,7 @@ commands_of()
     demo) echo "bash bench/demo.sh" ;;
     tests) echo "bash tests/run.sh" ;;
     quick) echo "bash tests/run.sh --quick" ;;
+    readme) echo "bash tests/distro/readme.sh" ;;
     death)
         echo "bash tools/deps.sh build && meson setup build/death &&
               ninja -C build/death && meson test -C build/death --no-rebuild --print-errorlogs \
@@ -172,7 +175,14 @@ try_release()
     fi
     copy_checkout "$root/src/xylem"
     for what in "${whats[@]}"; do
-        try "$release" "$what" "$root"
+        if [[ $what == readme ]]; then
+            # What it installs is no other's.
+            cp -a "$root" "$root-readme"
+            try "$release" readme "$root-readme"
+            rm -rf "$root-readme"
+        else
+            try "$release" "$what" "$root"
+        fi
     done
     rm -rf "$root"
 }

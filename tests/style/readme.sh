@@ -1,6 +1,7 @@
 #!/bin/bash
 # The first C program of README.md compiles against the library as it stands
-# there and runs on two ranks. Arguments: libxylem.so, xylem-run.
+# there and runs on two ranks; and what tests/distro/readme.sh leaves out of its
+# commands is there to be left out. Arguments: libxylem.so, xylem-run.
 library=$(realpath "$1")
 launcher=$(realpath "$2")
 # shellcheck source=tests/style/common.sh
@@ -21,4 +22,5 @@ if ! "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -Iinclude \
 elif ! timeout 60 "$launcher" -n 2 "$folder/example" 2>&1; then
     finding "README.md: the program fails on two ranks"
 fi
+missing=$(bash tests/distro/readme.sh --list) || finding "${missing##*$'\n'}"
 finish
