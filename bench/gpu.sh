@@ -25,7 +25,6 @@
 #
 # Ranks take GPUs in turn: on a machine with one, all share it. Exit code 1 when
 # a result was wrong.
-# shellcheck disable=SC2317 # functions of names that are put together
 set -u
 export LC_ALL=C XYLEM_LOG=${XYLEM_LOG:-info}
 
@@ -41,6 +40,11 @@ fail()
     exit 1
 }
 
+usage()
+{
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
 parts=() asked=() out='' quick=''
 while (($# > 0)); do
     case $1 in
@@ -48,7 +52,8 @@ while (($# > 0)); do
     --part) parts+=("$2") && shift ;;
     --ranks) IFS=, read -ra asked <<<"$2" && shift ;;
     --out) out=$2 && shift ;;
-    *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
     esac
     shift
 done

@@ -9,6 +9,10 @@
 #
 #   bash tests/nightly.sh [option of tests/run.sh]...
 set -uo pipefail
+if [[ ${1-} == --help || ${1-} == -h ]]; then
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+fi
 here=$(dirname "${BASH_SOURCE[0]}")
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -10,6 +10,10 @@
 # BUILD names the build (default build/release). Ends with 1 where intervals of
 # the share of the time or of the slowdown do not overlap.
 set -eu
+if [[ ${1-} == --help || ${1-} == -h ]]; then
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+fi
 export LC_ALL=C XYLEM_CONF=none UCX_LOG_LEVEL=error
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 rounds=${1:-9} ranks=${2:-2} spec=${3:-poisson:100Hz,1ms}

@@ -22,6 +22,12 @@
 set -u
 export LC_ALL=C XYLEM_CONF=none
 unset XYLEM_TUNING
+
+usage()
+{
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 np=$(nproc),$((2 * $(nproc))) seconds=100 sizes=8,64,512,4K,32K,256K,2M rounds=9
 colls=barrier,bcast,reduce,allreduce,gather,scatter,allgather,allgatherv,alltoall
@@ -39,12 +45,10 @@ fail()
 
 while (($# > 0)); do
     case $1 in
+    --help | -h) usage; exit 0 ;;
     --np | --seconds | --colls | --sizes | --rounds | --out | --bin | --cluster) ;;
     --table) set -- --given "${@:2}" ;;
-    *)
-        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
-        exit 2
-        ;;
+    *) usage >&2; exit 2 ;;
     esac
     (($# >= 2)) || exit 2
     name=${1#--}

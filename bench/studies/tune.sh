@@ -32,16 +32,17 @@ set -eu
 export LC_ALL=C XYLEM_CONF=none
 unset XYLEM_TUNING
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-tune=$here/xylem-tune sim=$here/xylem-sim
-if [[ ! -x $tune ]]; then
-    cd "$here/../.."
-    build=$(realpath "${BUILD:-build/release}")
-    tune=$build/bench/tune/xylem-tune sim=$build/simulator/xylem-sim
-fi
+
+usage()
+{
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$here/tune.sh"
+}
+
 parts=figures,strategies machine='' nodes='' ppn='' colls='' sizes='' all=--exhaustive
 jobs=$(nproc) seconds=36000
-while [[ ${1:-} == --* ]]; do
+while [[ ${1:-} == -* ]]; do
     case $1 in
+    --help | -h) usage; exit 0 ;;
     --quick) nodes=16 ppn=4 ;;
     --promising) all="--exhaustive --heuristics" ;;
     --parts | --machine | --nodes | --ppn | --colls | --sizes | --jobs | --seconds)
@@ -49,13 +50,16 @@ while [[ ${1:-} == --* ]]; do
         printf -v "${1#--}" %s "$2"
         shift
         ;;
-    *)
-        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
-        exit 2
-        ;;
+    *) usage >&2; exit 2 ;;
     esac
     shift
 done
+tune=$here/xylem-tune sim=$here/xylem-sim
+if [[ ! -x $tune ]]; then
+    cd "$here/../.."
+    build=$(realpath "${BUILD:-build/release}")
+    tune=$build/bench/tune/xylem-tune sim=$build/simulator/xylem-sim
+fi
 out=${1:-build/tune}
 mkdir -p "$out"
 

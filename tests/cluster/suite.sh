@@ -11,14 +11,13 @@
 # Folders: where the programs have been built. Every group makes clusters of its
 # own, in a folder that goes with it, and skips where there can be none.
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+TMPDIR=/tmp . "$(dirname "$0")/../support/tap.sh" # as paths of sockets are short
 
 group=$1
 tests=$(realpath "$2")
 bench=$(realpath "$3")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-work=$(mktemp -d /tmp/cluster.XXXXXX)
 run=$here/run.sh
 export CLUSTER_DIR=$work/c
 
@@ -29,8 +28,6 @@ unset ${!XYLEM_*} ${!UCX_*} CLUSTER_NET
 export XYLEM_CONF=none
 export UCX_LOG_LEVEL=error
 
-# shellcheck source=tests/support/tap.sh
-. "$here/../support/tap.sh"
 # shellcheck source=tests/cluster/lib/tap.sh
 . "$here/lib/tap.sh"
 

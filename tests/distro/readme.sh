@@ -3,8 +3,9 @@
 # root as run.sh makes it: as root, from the checkout's folder, with nothing
 # installed. Prints TAP, and in the end `N passed, N failed, N skipped`.
 #
-#   readme.sh [--list]
+#   readme.sh --run | --list
 #
+#   --run    install packages and programs as the commands say: in such a root only
 #   --list   run nothing; print each command with what becomes of it, and end
 #            with 1 if an exception fits no command
 #
@@ -12,10 +13,10 @@
 # least two words of which the first is in small letters, or a setting. The
 # program in C becomes hello.c. A command that ends with ... goes on with hello.
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 bound=3000
-# shellcheck source=tests/support/tap.sh
-. tests/support/tap.sh
 
 # What is not run: PATTERN|REASON.
 exceptions=(
@@ -241,10 +242,11 @@ prefix()
 
 mapfile -t all < <(commands)
 mapfile -t settings_of_prefix < <(printf '%s\n' "${all[@]}" | grep '=DIR/')
-if [[ ${1-} == --list ]]; then
-    list
-    exit
-fi
+case ${1-} in
+--run) ;;
+--list) list; exit ;;
+*) echo "readme.sh: --run or --list; see --help" >&2; exit 2 ;;
+esac
 # Root, and fewer cores than ranks, are this box's, not the reader's.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1

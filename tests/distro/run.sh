@@ -131,7 +131,7 @@ commands_of()
     demo) echo "bash bench/demo.sh" ;;
     tests) echo "bash tests/run.sh" ;;
     quick) echo "bash tests/run.sh --quick" ;;
-    readme) echo "bash tests/distro/readme.sh" ;;
+    readme) echo "bash tests/distro/readme.sh --run" ;;
     death)
         echo "bash tools/deps.sh build && meson setup build/death &&
               ninja -C build/death && meson test -C build/death --no-rebuild --print-errorlogs \

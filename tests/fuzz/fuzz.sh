@@ -9,20 +9,17 @@
 #   SECONDS  of each target; FUZZ_SECONDS in the environment comes before. What
 #            is found lies in FUZZ_FOUND, or is shown
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 export LC_ALL=C XYLEM_CONF=none
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 reader=$(realpath "$1")
 fuzzer=${2:+$(realpath "$2")}
 seconds=${FUZZ_SECONDS:-${3:-1}}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 found=${FUZZ_FOUND:-$work/found}
 mkdir -p "$found"
 bound=$((seconds * 20 + 120))
-
-# shellcheck source=tests/support/tap.sh
-. "$here/../support/tap.sh"
 
 # What there is of the same kind elsewhere.
 more_of()

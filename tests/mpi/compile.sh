@@ -10,6 +10,10 @@
 #
 # The code says whether all that could be compiled were.
 set -u
+if [[ ${1-} == --help || ${1-} == -h ]]; then
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+fi
 
 mpi=$1
 folder=$(realpath "$2")

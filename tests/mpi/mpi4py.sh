@@ -142,12 +142,11 @@ choose()
 }
 
 numbers='2 3 5' options=() folder=$root/build/debug/bindings/mpi
-while getopts r:o:b:h option; do
+while getopts r:o:b: option; do
     case $option in
     r) numbers=$OPTARG ;;
     o) read -ra words <<<"$OPTARG" && options+=("${words[@]}") ;;
     b) folder=$OPTARG ;;
-    h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
     esac
 done

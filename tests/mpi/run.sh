@@ -8,16 +8,14 @@
 #   FOLDER  where libxylem-mpi.so has been built
 #   PART    one, two or all: which half of the runs
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 mpi=$1
 folder=$(realpath "$2")
 part=${3:-all}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 front=$folder/libxylem-mpi.so
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 bound=300 # seconds
 
 # shellcheck disable=SC2086 # a list of names
@@ -30,8 +28,6 @@ bail()
     exit 0
 }
 
-# shellcheck source=tests/support/tap.sh
-. "$here/../support/tap.sh"
 # shellcheck source=tests/mpi/library.sh
 . "$here/library.sh"
 

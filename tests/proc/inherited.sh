@@ -11,6 +11,8 @@
 # Programs of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 standard=$(realpath "$2")/standard
@@ -20,8 +22,6 @@ for program; do
     of[${program##*/xylem-}]=$(realpath "$program")
 done
 bound=100
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 settings_forget
 export UCX_LOG_LEVEL=fatal TMPDIR=$work/tmp

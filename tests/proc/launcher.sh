@@ -7,12 +7,12 @@
 # Programs of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 client=$(realpath "$2")
 bound=60 # seconds; long, as the machine may be slow
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 export TMPDIR=$work/tmp # what the launcher makes is found here
 mkdir "$TMPDIR"
 

@@ -9,6 +9,8 @@
 #   SET  all, or few: where programs run slowly, a third of the collectives with
 #        all payloads; what the environment has in CHECK_SET comes before
 set -u
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 sim=$(realpath "$1")
 [ -x "$sim" ] || { echo "$1 is no program" >&2; exit 2; }
@@ -18,9 +20,6 @@ set=${CHECK_SET:-${2:-all}}
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*}
-
-# shellcheck source=tests/support/tap.sh
-. "$here/../support/tap.sh"
 
 # simulate OPTION...
 simulate()

@@ -3,6 +3,11 @@
 # it otherwise.
 # shellcheck shell=bash
 
+# Of any of these scripts: its first comment.
+if [[ ${1-} == --help || ${1-} == -h ]]; then
+    sed -n '/^# shellcheck/d; 2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+fi
 export LC_ALL=C
 ulimit -c 0
 if [[ -z ${work-} ]]; then
