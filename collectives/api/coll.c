@@ -259,6 +259,14 @@ static void tag_leave(xyl_operation_t *operation)
     xyl_node_tag_leave(operation->request.team, operation->tag);
 }
 
+/* A start of it may run inside the call, as nobody is told of its end. */
+static int runs_inside(const xyl_operation_t *operation)
+{
+    return xyl_collective_of(operation)->key.runs_inline &&
+           operation->request.on_complete == NULL &&
+           (operation->request.flags & XYLEM_FLAG_AUTOFREE) == 0;
+}
+
 static xylem_status_t init_that_way(xylem_team_t *team,
                                     const xylem_coll_args_t *args, uint32_t way,
                                     xylem_request_t **request_out)
@@ -281,6 +289,8 @@ static xylem_status_t init_that_way(xylem_team_t *team,
         args->recv;
     if (args->tag != 0)
         xyl_operation_of(*request_out)->given_up = tag_leave;
+    if (runs_inside(xyl_operation_of(*request_out)))
+        (*request_out)->run = xyl_inline_start;
     xyl_request_persist(*request_out);
     return XYLEM_OK;
 }

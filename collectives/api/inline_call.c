@@ -54,8 +54,7 @@ static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
     int is_measured = xyl_observer_measures(context->observer) &&
                       call_is_told(context->observer, operation->stage[0]);
 
-    operation->past =
-        xyl_called_begin(&operation->request.team->called, operation->call);
+    xyl_operation_note_called(operation);
     if (is_measured)
         xyl_operation_note_began(operation);
     if (xyl_node_stage_run(operation->stage[0], looks)) {
@@ -63,8 +62,6 @@ static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
             xyl_operation_note_ended(operation);
         return XYL_INLINE_DONE;
     }
-    xyl_plan_withdraw(operation);
-    xyl_operation_began(operation);
     return XYL_INLINE_BEGUN;
 }
 
@@ -88,9 +85,46 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                xyl_node_stage_is_next(operation->stage[0])) {
         xyl_collective_bind_again(operation, args);
         outcome = inline_run(operation);
+        if (outcome == XYL_INLINE_BEGUN) {
+            xyl_plan_withdraw(operation);
+            xyl_operation_began(operation);
+        }
         *operation_out = operation;
     }
     xyl_engine_disown(&context->engine);
     xyl_driver_notify(&context->driver);
     return outcome;
+}
+
+/* The engine's owner, which nothing keeps from running it. */
+static xylem_status_t start_run(xyl_operation_t *operation)
+{
+    xylem_status_t status = xyl_operation_take_number(operation);
+
+    if (status != XYLEM_OK)
+        return status;
+    operation->request.status = XYLEM_OK;
+    if (inline_run(operation) == XYL_INLINE_BEGUN)
+        xyl_operation_began(operation);
+    else if (operation->tag != 0)
+        xyl_tag_end(operation->request.team, operation->tag);
+    return XYLEM_OK;
+}
+
+int xyl_inline_start(xylem_request_t *request, xylem_status_t *status_out)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    xylem_context_t *context = request->context;
+    int did = 0;
+
+    if (!xyl_engine_try_own(&context->engine))
+        return 0;
+    if (engine_is_quiet(context, request->team) &&
+        xyl_node_stage_is_next(operation->stage[0])) {
+        *status_out = start_run(operation);
+        did = 1;
+    }
+    xyl_engine_disown(&context->engine);
+    xyl_driver_notify(&context->driver);
+    return did;
 }

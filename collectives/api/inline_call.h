@@ -24,4 +24,8 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                                      int way_is_known,
                                      xyl_operation_t **operation_out);
 
+/* The `run` (runtime/core/request.h) of a request that may be started again and
+ * whose plan runs inside a call. */
+int xyl_inline_start(xylem_request_t *request, xylem_status_t *status_out);
+
 #endif

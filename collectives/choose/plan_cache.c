@@ -381,9 +381,11 @@ static int runs_inline(const xyl_operation_t *operation)
     const xyl_collective_t *collective = xyl_collective_of(operation);
     const xylem_context_t *context = operation->request.context;
     uint64_t most = xyl_limits_of(context)->inside_call;
+    xylem_coll_args_t args = collective->key.args;
 
-    return !xyl_args_say_more(&collective->key.args) &&
-           (collective->key.args.flags & ~FLAGS_BOUND) == 0 &&
+    args.tag = 0;
+    return !xyl_args_say_more(&args) &&
+           (args.flags & ~(FLAGS_BOUND | XYL_FLAG_ON_BOARD)) == 0 &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&
            (!xyl_observer_records(context->observer) ||

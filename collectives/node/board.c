@@ -125,6 +125,12 @@ static _Atomic uint64_t *left_count(const xyl_board_t *board)
     return come_count(board) + 2;
 }
 
+/* The next piece of whichever seat was furthest when it left; likewise. */
+static _Atomic uint64_t *furthest(const xyl_board_t *board)
+{
+    return come_count(board) + 3;
+}
+
 /* Any thread, as what follows. */
 static void come(const xyl_board_t *board)
 {
@@ -231,9 +237,13 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
  * looks at them any more. */
 static void windows_give_back(const xyl_board_t *board)
 {
-    uint64_t i, bytes, place;
+    uint64_t i, bytes, place, end = xyl_board_get(board, furthest(board));
 
-    for (i = 0; i < XYL_BOARD_SLOTS; i++) {
+    /* Slots that no piece has had have no memory yet, and are not to get any.
+     */
+    if (end > XYL_BOARD_SLOTS)
+        end = XYL_BOARD_SLOTS;
+    for (i = 0; i < end; i++) {
         char *slot = xyl_board_slot(board, i);
         bytes = xyl_board_get(board, xyl_board_lent(board, slot));
         place = xyl_board_get(board, xyl_board_place(board, slot)) & RESERVE;
@@ -242,8 +252,18 @@ static void windows_give_back(const xyl_board_t *board)
     }
 }
 
+static void note_furthest(const xyl_board_t *board)
+{
+    uint64_t seen = xyl_board_get(board, furthest(board));
+
+    while (seen < board->next &&
+           !xyl_seats_swap(&board->seats, furthest(board), &seen, board->next))
+        continue; /* another seat has left */
+}
+
 void xyl_board_destroy(xyl_board_t *board)
 {
+    note_furthest(board);
     if (xyl_seats_add(&board->seats, left_count(board)) == board->seats.count)
         windows_give_back(board);
     board->seats.shm->ops->detach(board->seats.shm, board->key);

@@ -493,7 +493,8 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
 
     assert(node->board->first == NULL && stage->next == NULL);
     reset(node);
-    *node->moved = 0; /* as where stages are polled */
+    *node->moved = 0;      /* as where stages are polled */
+    stage->shall_keep = 0; /* as if started */
     node->input_left = 0;
     node->has_input = 1;
     if (node->program.is_cut_late)

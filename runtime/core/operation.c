@@ -234,7 +234,7 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 
 /* The starting thread: the order of calls gives the sequence, on every rank
  * the same; or the call's tag does. */
-static xylem_status_t number_stages(xyl_operation_t *operation)
+xylem_status_t xyl_operation_take_number(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
     uint32_t i, sequence = 0;
@@ -260,7 +260,7 @@ static xylem_status_t number_stages(xyl_operation_t *operation)
 static xylem_status_t operation_prepare(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
-    xylem_status_t status = number_stages(operation);
+    xylem_status_t status = xyl_operation_take_number(operation);
     uint64_t i;
 
     if (status != XYLEM_OK)
@@ -320,7 +320,6 @@ void xyl_operation_began(xyl_operation_t *operation)
 {
     assert(operation->stages == 1 && operation->sequences == 0);
     xyl_request_began(&operation->request);
-    operation->number = operation->request.team->called.begun - 1;
     operation_enlist(operation);
     operation->stage[0]->is_complete = operation->stage[0]->is_released = 0;
 }
@@ -357,7 +356,7 @@ void xyl_operation_begin(xyl_operation_t *operation)
 }
 
 /* So that it can be compared. */
-static void operation_is_called(xyl_operation_t *operation)
+void xyl_operation_note_called(xyl_operation_t *operation)
 {
     xyl_called_t *called = &operation->request.team->called;
 
@@ -376,7 +375,7 @@ static void operation_start(xylem_request_t *request)
     xyl_operation_t *operation = xyl_operation_of(request);
     xylem_team_t *team = request->team;
 
-    operation_is_called(operation);
+    xyl_operation_note_called(operation);
     operation->mark = xyl_team_mark(team, operation->past);
     operation_enlist(operation);
     if (xyl_team_has_failed(team))

@@ -199,8 +199,13 @@ void xyl_operation_begin(xyl_operation_t *operation);
 /* The same at once: its stages begin. */
 void xyl_operation_go(xyl_operation_t *operation);
 
-/* The progressing thread: an idle operation of one stage is under way, as that
- * stage says, and the team's last call. It is active from here on. */
+/* The starting thread: it has its number in this run, if messages or a tag need
+ * one. */
+xylem_status_t xyl_operation_take_number(xyl_operation_t *operation);
+/* The progressing thread: it begins, so that it can be compared. */
+void xyl_operation_note_called(xyl_operation_t *operation);
+/* The same: an idle operation of one stage, which has been called, is under
+ * way, as that stage says. It is active from here on. */
 void xyl_operation_began(xyl_operation_t *operation);
 
 /* The progressing thread, of one that has begun and waits for parts: releases a

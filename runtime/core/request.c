@@ -104,6 +104,7 @@ static void request_mark_freed(xylem_request_t *request)
         atomic_fetch_sub_explicit(&request->team->persistent, 1,
                                   memory_order_relaxed);
     request->is_persistent = 0;
+    request->run = NULL;
 }
 
 void xyl_request_discard(xylem_request_t *request)
@@ -368,11 +369,22 @@ xylem_status_t xyl_request_check(const xylem_request_t *request,
     return XYLEM_OK;
 }
 
+/* 1: it was started, and *status_out is the start's. */
+static int run_inside(xylem_request_t *request, xylem_status_t *status_out)
+{
+    return request->run != NULL && request->triggered == NULL &&
+           atomic_load_explicit(&request->state, memory_order_acquire) ==
+               XYL_REQUEST_IDLE &&
+           !is_engaged(request) && request->run(request, status_out);
+}
+
 xylem_status_t xylem_request_start(xylem_request_t *request)
 {
     xylem_status_t status = xyl_request_check(request, "xylem_request_start");
 
-    return status == XYLEM_OK ? xyl_request_start(request) : status;
+    if (status != XYLEM_OK || run_inside(request, &status))
+        return status;
+    return xyl_request_start(request);
 }
 
 /* The final status, with words: its cause was found on the progressing thread,

@@ -90,8 +90,13 @@ struct xylem_request {
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
-    struct xyl_triggered *triggered;   /* NULL: no trigger acts on it */
-    LIST_ENTRY(xylem_request) others;  /* all of the context's, by its lock */
+    struct xyl_triggered *triggered;  /* NULL: no trigger acts on it */
+    LIST_ENTRY(xylem_request) others; /* all of the context's, by its lock */
+    /* Runs an idle request, which has no callbacks, inside the call that starts
+     * it: afterwards the request is over, or under way, or refused with
+     * *status_out. 0: the request cannot run there now, and nothing was done.
+     * NULL: it never can. The starting thread. */
+    int (*run)(xylem_request_t *request, xylem_status_t *status_out);
     LIST_ENTRY(xylem_request) zombies; /* of the context */
     xyl_arena_t arena;                 /* holds the request itself */
 };

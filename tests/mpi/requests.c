@@ -304,6 +304,43 @@ static void test_persistent_orders(void)
     MPI_Request_free(&requests[0]);
 }
 
+/* Short ones, started again and again while ranks run ahead of each other: some
+ * starts are over at once, some wait. One that is active is not started. */
+static void test_persistent_short(void)
+{
+    enum { ROUNDS = 300 };
+    int cast, one, sum, round, i, error;
+    MPI_Request requests[3];
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Bcast_init(&cast, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &requests[0]);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                       &requests[1]);
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &requests[2]);
+    for (round = 0; round < ROUNDS; round++) {
+        cast = rank == 0 ? round : -9;
+        one = rank + round;
+        for (i = 0; i < 3; i++)
+            MPI_Start(&requests[(i + rank * (round % 3)) % 3]);
+        error = MPI_Start(&requests[1]);
+        if (round % 2 == 0)
+            MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        for (i = 0; i < 3; i++)
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        CHECK(error != MPI_SUCCESS);
+        CHECK(cast == round);
+        CHECK(sum == size * (size - 1) / 2 + size * round);
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        CHECK(cast == round);
+    }
+    for (i = 0; i < 3; i++)
+        MPI_Request_free(&requests[i]);
+    MPI_Comm_free(&comm);
+}
+
 /* The host knows nothing of those: functions that name one or some find them
  * beside its own, once for each start. */
 static void test_persistent_some(void)
@@ -439,6 +476,7 @@ int main(int argc, char **argv)
     test_persistent();
     test_persistent_alone();
     test_persistent_orders();
+    test_persistent_short();
     test_persistent_some();
     test_host_progress();
     test_own_progress();

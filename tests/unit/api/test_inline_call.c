@@ -4,7 +4,9 @@
 
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/plan_cache.h"
+#include "collectives/node/stage.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/tags.h"
 #include "runtime/core/team.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -344,6 +346,192 @@ static void test_left_plan_is_idle(void)
     fabric_destroy(world.fabric);
 }
 
+/* ---- requests that are started again ---- */
+
+enum { TAG = 5 };
+
+static void init_all(world_t *world, uint32_t tag, xylem_request_t **requests)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_coll_args_t args = args_of(world, rank, sizeof world->words[0]);
+        args.tag = tag;
+        CHECK_EQ(xylem_coll_init(team_of(world, rank), &args, &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(world->fabric);
+}
+
+static void free_all(world_t *world, xylem_request_t **requests)
+{
+    uint32_t rank;
+
+    fabric_run_dry(world->fabric);
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
+    fabric_run_dry(world->fabric);
+}
+
+/* Inside: 1. */
+static int start(xylem_request_t *request, xylem_status_t *status_out)
+{
+    return request->run != NULL && request->run(request, status_out);
+}
+
+static int is_idle(xylem_request_t *request)
+{
+    return atomic_load(&request->state) == XYL_REQUEST_IDLE &&
+           xylem_request_test(request) == XYLEM_OK;
+}
+
+/* Over when the call returns, as often as one likes; the tag is free then. */
+static void check_start_is_over(uint32_t tag)
+{
+    xylem_request_t *requests[RANKS];
+    uint32_t call, rank;
+    world_t world;
+
+    world_init(&world);
+    init_all(&world, tag, requests);
+    for (call = 1; call <= SHORT_CALLS; call++) {
+        world.words[ROOT] = call;
+        for (rank = 0; rank < RANKS; rank++) {
+            xylem_status_t status = XYLEM_IN_PROGRESS;
+            CHECK(start(requests[rank], &status));
+            CHECK_EQ(status, XYLEM_OK);
+            CHECK(is_idle(requests[rank]));
+            CHECK(LIST_EMPTY(&team_of(&world, rank)->context->operations));
+            fabric_run_dry(world.fabric);
+        }
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(world.words[rank], call);
+            CHECK_EQ(team_of(&world, rank)->called.begun, tag == 0 ? call : 0);
+            if (tag != 0)
+                CHECK_EQ(xyl_tag_calls(team_of(&world, rank), tag), call);
+        }
+    }
+    free_all(&world, requests);
+    fabric_destroy(world.fabric);
+}
+
+static void test_start_is_over(void)
+{
+    check_start_is_over(0);
+    check_start_is_over(TAG);
+}
+
+/* A rank that comes first: the request is under way like any, also where its
+ * run before was asked to keep what is the user's. */
+static void check_start_goes_on(uint32_t tag)
+{
+    xylem_status_t status = XYLEM_IN_PROGRESS;
+    xylem_request_t *requests[RANKS];
+    xyl_operation_t *operation;
+    uint32_t round;
+    world_t world;
+
+    world_init(&world);
+    init_all(&world, tag, requests);
+    operation = xyl_operation_of(requests[1]);
+    for (round = 1; round <= 4; round++) {
+        world.words[ROOT] = round;
+        operation->stage[0]->shall_keep = 1;
+        CHECK(start(requests[1], &status));
+        CHECK_EQ(status, XYLEM_OK);
+        CHECK_EQ(operation->stage[0]->shall_keep, 0);
+        CHECK_EQ(atomic_load(&requests[1]->state), XYL_REQUEST_ACTIVE);
+        CHECK_EQ(xylem_request_start(requests[1]), XYLEM_ERR_BUSY);
+        CHECK_EQ(xylem_request_free(requests[1]), XYLEM_ERR_BUSY);
+        CHECK(!start(requests[1], &status));
+        CHECK_EQ(xylem_request_start(requests[ROOT]), XYLEM_OK);
+        CHECK_EQ(xylem_request_start(requests[2]), XYLEM_OK);
+        fabric_run_dry(world.fabric);
+        CHECK(is_idle(requests[1]) && is_idle(requests[2]));
+        CHECK(world.words[1] == round && world.words[2] == round);
+        if (tag != 0)
+            CHECK_EQ(xyl_tag_calls(team_of(&world, 1), tag), round);
+    }
+    free_all(&world, requests);
+    fabric_destroy(world.fabric);
+}
+
+static void test_start_goes_on(void)
+{
+    check_start_goes_on(0);
+    check_start_goes_on(TAG);
+}
+
+/* Its tag is under way: nothing is begun, and all goes on afterwards. */
+static void test_start_is_refused(void)
+{
+    xylem_request_t *requests[RANKS];
+    xylem_status_t status;
+    uint32_t rank, number;
+    uint64_t next;
+    world_t world;
+
+    world_init(&world);
+    init_all(&world, TAG, requests);
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_team_t *team = team_of(&world, rank);
+        const xyl_stage_t *stage = xyl_operation_of(requests[rank])->stage[0];
+        status = XYLEM_OK;
+        next = xyl_node_stage_number(stage);
+        CHECK_EQ(xyl_tag_begin(team, TAG, &number), XYLEM_OK);
+        CHECK(start(requests[rank], &status));
+        CHECK_EQ(status, XYLEM_ERR_BUSY);
+        CHECK_EQ(xyl_node_stage_number(stage), next);
+        CHECK(is_idle(requests[rank]));
+        xyl_tag_end(team, TAG);
+    }
+    world.words[ROOT] = 11;
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_start(requests[rank]), XYLEM_OK);
+    fabric_run_dry(world.fabric);
+    CHECK(world.words[1] == 11 && world.words[2] == 11);
+    free_all(&world, requests);
+    fabric_destroy(world.fabric);
+}
+
+/* One with a callback, one of a team that has failed, one behind another that
+ * is under way: they are started the long way. */
+static void test_start_is_left_alone(void)
+{
+    xylem_request_t *requests[RANKS], *others[RANKS], *request;
+    xylem_coll_args_t args;
+    xylem_status_t status;
+    uint32_t rank;
+    world_t world;
+
+    world_init(&world);
+    args = args_of(&world, ROOT, sizeof world.words[0]);
+    args.on_complete = free_on_another_thread;
+    CHECK_EQ(xylem_coll_init(team_of(&world, ROOT), &args, &request), XYLEM_OK);
+    CHECK(request->run == NULL);
+    CHECK_EQ(xylem_request_free(request), XYLEM_OK);
+    init_all(&world, TAG, requests);
+    init_all(&world, TAG + 1, others);
+    CHECK(start(requests[1], &status));
+    CHECK(!start(others[1], &status));
+    CHECK_EQ(xylem_request_start(others[1]), XYLEM_OK);
+    for (rank = 0; rank < RANKS; rank += 2) {
+        CHECK_EQ(xylem_request_start(others[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_request_start(requests[rank]), XYLEM_OK);
+    }
+    fabric_run_dry(world.fabric);
+    CHECK(is_idle(requests[1]) && is_idle(others[1]));
+    CHECK_EQ(xylem_team_abort(team_of(&world, ROOT), "a test"), XYLEM_OK);
+    fabric_run_dry(world.fabric);
+    CHECK(!start(requests[1], &status));
+    CHECK_EQ(xylem_request_start(requests[1]), XYLEM_OK);
+    fabric_run_dry(world.fabric);
+    CHECK(xylem_request_test(requests[1]) != XYLEM_OK);
+    free_all(&world, requests);
+    free_all(&world, others);
+    fabric_destroy(world.fabric);
+}
+
 static const check_case_t cases[] = {
     {"inline: nobody has to wait", test_nobody_waits},
     {"inline: one that waits is told by the engine", test_waits},
@@ -354,6 +542,10 @@ static const check_case_t cases[] = {
     {"inline: a death is seen first", test_death_is_seen},
     {"inline: callbacks come later", test_callbacks_come_later},
     {"inline: a plan freed while its callback returns", test_left_plan_is_idle},
+    {"inline: a start that is over at once", test_start_is_over},
+    {"inline: a start that goes on", test_start_goes_on},
+    {"inline: a start that is refused", test_start_is_refused},
+    {"inline: a start that goes the long way", test_start_is_left_alone},
 };
 
 CHECK_MAIN(cases)
