@@ -64,7 +64,7 @@ typedef struct xyl_shm_node_region {
 
 typedef struct xyl_shm_node_peer {
     xyl_shm_member_t member;
-    int wake_fd;   /* of its pipe, opened when it is woken first */
+    int wake_fd;   /* of its pipe, opened when all have joined */
     int memory_fd; /* of its file, opened when its heap is looked at first */
     xyl_shm_node_view_t *view;
 } xyl_shm_node_peer_t;
@@ -130,6 +130,9 @@ void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes);
 /* Unmaps all regions. */
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
+/* Opens the pipes by which members are woken. Later the system may refuse it: a
+ * process that has changed its user may not look into others. */
+void xyl_shm_node_wakes_open(xyl_shm_node_t *node);
 void xyl_shm_node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                       const uint32_t *readers, uint32_t count);
 /* The same where no member ever sleeps. */

@@ -394,6 +394,8 @@ void xyl_shm_node_settle(xyl_shm_node_t *node)
 {
     if (atomic_load(&xyl_shm_node_header(node)->may_sleep) == 0)
         node->shm.ops = &awake_ops;
+    else
+        xyl_shm_node_wakes_open(node);
 }
 
 xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node)

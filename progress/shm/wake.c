@@ -16,11 +16,28 @@
 enum { DRAINS_MAX = 64 };
 
 /* For reading and writing: to write to a pipe that nobody reads, as its owner
- * has just died, would end this process. */
-static int wake_open(xyl_shm_node_t *node, const xyl_shm_member_t *member)
+ * has just died, would end this process. -1: the system refuses it. */
+static int wake_open(const xyl_shm_member_t *member)
 {
-    int fd = xyl_shm_node_open(member->pid, member->wake_fd, member->wake_inode,
-                               O_RDWR | O_NONBLOCK);
+    return xyl_shm_node_open(member->pid, member->wake_fd, member->wake_inode,
+                             O_RDWR | O_NONBLOCK);
+}
+
+void xyl_shm_node_wakes_open(xyl_shm_node_t *node)
+{
+    uint32_t i;
+
+    for (i = 0; i < node->count; i++) {
+        int fd = wake_open(&node->peers[i].member);
+        if (fd >= 0)
+            node->peers[i].wake_fd = fd;
+    }
+}
+
+/* A pipe that could not be opened before, for lack of descriptors. */
+static int wake_open_late(xyl_shm_node_t *node, const xyl_shm_member_t *member)
+{
+    int fd = wake_open(member);
 
     if (fd >= 0)
         return fd;
@@ -37,7 +54,7 @@ static void wake_peer(xyl_shm_node_t *node, xyl_shm_node_peer_t *peer)
     char byte = 0;
 
     if (peer->wake_fd == XYL_SHM_FD_CLOSED)
-        peer->wake_fd = wake_open(node, &peer->member);
+        peer->wake_fd = wake_open_late(node, &peer->member);
     if (peer->wake_fd != XYL_SHM_FD_FAILED &&
         write(peer->wake_fd, &byte, 1) < 0)
         return; /* full: it is being woken already */

@@ -16,7 +16,8 @@
 #include "tests/support/shm_pair.h"
 
 enum {
-    WAIT_MS = 100000 /* for what comes at once, on a machine that is busy */
+    WAIT_MS = 100000, /* for what comes at once, on a machine that is busy */
+    OTHER_USER = 65534
 };
 
 /* ---- processes ---- */
@@ -47,20 +48,46 @@ static void pair_sleep(pair_t *pair, uint64_t value)
     }
 }
 
+/* In turns; the one that waits sleeps. */
+static void pair_play(pair_t *pair, uint64_t turns)
+{
+    uint64_t turn;
+
+    for (turn = 1; turn <= turns; turn++) {
+        if (turn % 2 == pair->rank)
+            pair_set(pair, turn);
+        else
+            pair_sleep(pair, turn);
+        if (turn % 50 == 0 && turn % 2 == pair->rank)
+            usleep(2000); /* the other one is asleep for sure */
+    }
+}
+
 static void test_processes_wake(void)
 {
     pair_t pair;
-    uint64_t turn;
 
     pair_begin(&pair);
-    for (turn = 1; turn <= 300; turn++) {
-        if (turn % 2 == pair.rank)
-            pair_set(&pair, turn);
-        else
-            pair_sleep(&pair, turn);
-        if (turn % 50 == 0 && turn % 2 == pair.rank)
-            usleep(2000); /* the other one is asleep for sure */
+    pair_play(&pair, 300);
+    CHECK_EQ(pair_end(&pair), 0);
+}
+
+/* A process that has become another user may not look into others, nor into
+ * itself. */
+static void test_another_user_wakes(void)
+{
+    pair_t pair;
+
+    if (getuid() != 0) {
+        check_skip("no right to be another user");
+        return;
     }
+    pair_begin(&pair);
+    xyl_shm_node_may_sleep(pair.node);
+    xyl_shm_node_settle(pair.node);
+    must(seteuid(OTHER_USER) == 0);
+    pair_play(&pair, 50);
+    must(seteuid(0) == 0);
     CHECK_EQ(pair_end(&pair), 0);
 }
 
@@ -321,6 +348,7 @@ static void test_driver_looks_again(void)
 
 static const check_case_t cases[] = {
     {"processes_wake", test_processes_wake},
+    {"another_user_wakes", test_another_user_wakes},
     {"killed_asleep", test_killed_asleep},
     {"driver_sleeps", test_driver_sleeps},
     {"driver_looks_again", test_driver_looks_again},
