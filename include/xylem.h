@@ -11,7 +11,8 @@
  * Threads: any thread may call any function. One thread at a time progresses a
  * context; a second one that tries gets no work done and no error. Operations
  * on one team are started in the same order by all of its ranks; when several
- * threads start operations on one team, ordering them is the caller's duty.
+ * threads start operations on one team, ordering them is the caller's duty. A
+ * thread that calls the library has a stack of 64 KiB or more.
  *
  * Errors: every function that can fail returns a status and leaves its output
  * arguments untouched when it fails; xylem_last_error() then says what was

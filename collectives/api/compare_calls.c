@@ -11,8 +11,6 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/gate.h"
 
-enum { CALL_WORDS = 64 }; /* bytes, of a text */
-
 /* What a rank tells. */
 typedef struct row {
     uint64_t call;
@@ -78,7 +76,7 @@ static uint64_t type_of(const xylem_coll_args_t *args)
 static void fail(xylem_team_t *team, uint32_t rank, uint64_t call,
                  const char *what)
 {
-    char text[XYL_FAILURE_TEXT], words[CALL_WORDS];
+    char text[XYL_FAILURE_TEXT], words[XYL_CALL_WORDS];
 
     xyl_call_in_words(call, words, sizeof words);
     snprintf(text, sizeof text,

@@ -1,6 +1,8 @@
 #include "collectives/data/call_word.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "collectives/data/description.h"
 
@@ -86,6 +88,18 @@ static const char *name_or_own(uint64_t value, uint64_t predefined,
     return value - 1 < predefined ? name : own;
 }
 
+/* Behind what is there, as far as there is room. */
+static __attribute__((format(printf, 3, 4))) void
+add_words(char *text, size_t bytes, const char *format, ...)
+{
+    size_t at = strlen(text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text + at, bytes - at, format, arguments);
+    va_end(arguments);
+}
+
 void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
 {
     uint64_t coll = read_field(word, COLL_AT, COLL_BITS);
@@ -93,7 +107,6 @@ void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
     uint64_t op = read_field(word, OP_AT, OP_BITS);
     uint64_t length = read_field(word, 0, BYTES_BITS);
     const xyl_coll_traits_t *traits;
-    int at;
 
     if (coll == 0 || coll > XYLEM_COLL_COUNT) {
         snprintf(text, bytes, "%s",
@@ -104,17 +117,18 @@ void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
         return;
     }
     traits = xyl_coll_traits((xylem_coll_t)(coll - 1));
-    at = snprintf(text, bytes, "%s of %llu bytes", traits->name,
-                  (unsigned long long)length);
+    text[0] = '\0';
+    add_words(text, bytes, "%s of %llu bytes", traits->name,
+              (unsigned long long)length);
     if (traits->reduces)
-        at += snprintf(text + at, bytes - (size_t)at, ", %s of %s",
-                       name_or_own(op, XYLEM_OP_COUNT,
-                                   xylem_op_name((xylem_op_t)(op - 1)),
-                                   "a user's operation"),
-                       name_or_own(type, XYLEM_TYPE_COUNT,
-                                   xylem_type_name((xylem_type_t)(type - 1)),
-                                   "a user's type"));
+        add_words(text, bytes, ", %s of %s",
+                  name_or_own(op, XYLEM_OP_COUNT,
+                              xylem_op_name((xylem_op_t)(op - 1)),
+                              "a user's operation"),
+                  name_or_own(type, XYLEM_TYPE_COUNT,
+                              xylem_type_name((xylem_type_t)(type - 1)),
+                              "a user's type"));
     if (traits->has_root)
-        snprintf(text + at, bytes - (size_t)at, ", root %llu",
-                 (unsigned long long)read_field(word, ROOT_AT, ROOT_BITS));
+        add_words(text, bytes, ", root %llu",
+                  (unsigned long long)read_field(word, ROOT_AT, ROOT_BITS));
 }

@@ -25,7 +25,8 @@ uint64_t xyl_call_word_of_nothing(uint32_t refusals);
 int xyl_call_word_is_nothing(uint64_t word);
 /* `args` have packed types. */
 uint64_t xyl_call_word(const xylem_coll_args_t *args);
-/* "a bcast of 8 bytes, root 3". */
+/* "bcast of 8 bytes, root 3", cut where `bytes` end; XYL_CALL_WORDS are enough.
+ */
 void xyl_call_in_words(uint64_t word, char *text, size_t bytes);
 
 #endif

@@ -28,7 +28,7 @@ enum {
     XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors who make a team */
     XYL_SLOT_NOTICES,
     XYL_SLOT_AT = 50,      /* in tags */
-    XYL_FAILURE_TEXT = 160 /* bytes, with the final 0 */
+    XYL_FAILURE_TEXT = 240 /* bytes, with the final 0 */
 };
 
 struct xyl_operation;

@@ -15,8 +15,6 @@
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
 
-enum { CALL_WORDS = 56 }; /* bytes, of a text */
-
 /* ---- teams ---- */
 
 /* What is under way on teams that have failed, or armed, fails, too. */
@@ -146,7 +144,7 @@ void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
                       uint32_t other, uint64_t second)
 {
     const xylem_context_t *context = team->context;
-    char first_in_words[CALL_WORDS], second_in_words[CALL_WORDS];
+    char first_in_words[XYL_CALL_WORDS], second_in_words[XYL_CALL_WORDS];
     char text[XYL_FAILURE_TEXT];
 
     xyl_context_call_in_words(context, first, first_in_words,

@@ -39,12 +39,15 @@ typedef struct xyl_module {
     void (*team_ends)(xylem_team_t *team);
 } xyl_module_t;
 
+enum { XYL_CALL_WORDS = 88 }; /* bytes of a call in words, with the final 0 */
+
 /* By number; NULL: none of that. Whoever creates a context names those it is to
  * have. */
 typedef struct xyl_modules {
     unsigned count;
     const xyl_module_t *const *all; /* [count] */
-    /* What is called, of an operation's `call`; NULL: there are no words. */
+    /* What is called, of an operation's `call`, in XYL_CALL_WORDS bytes; NULL:
+     * there are no words. */
     void (*call_in_words)(uint64_t call, char *text, size_t bytes);
 } xyl_modules_t;
 

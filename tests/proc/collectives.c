@@ -26,6 +26,7 @@ static const struct mode {
     {"large", mode_large},
     {"brief", mode_brief},
     {"idle", mode_idle},
+    {"stack", mode_stack},
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
 /* Modes huge and large: more than 2^31 elements and bytes, in trees and in
- * schedules. Mode idle: a rank that waits for a late one sleeps. */
+ * schedules. Mode idle: a rank that waits for a late one sleeps. Mode stack: a
+ * thread that has little of it. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,4 +201,34 @@ void mode_idle(job_t *job, uint32_t number)
             (unsigned long long)value);
     REQUIRE(cpu < wall / 2, "waiting %llu us took %llu us of the processor",
             (unsigned long long)wall, (unsigned long long)cpu);
+}
+
+/* ---- mode stack ---- */
+
+static void *stack_sweep(void *arg)
+{
+    mode_sweep(arg, 97);
+    return NULL;
+}
+
+/* All calls in a thread whose stack has so many KiB. Below the stack is a page
+ * that ends the process when it is touched. */
+void mode_stack(job_t *job, uint32_t number)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)number << 10;
+    char *memory = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    REQUIRE(memory != MAP_FAILED && mprotect(memory, page, PROT_NONE) == 0,
+            "no memory for a stack");
+    pthread_attr_init(&attributes);
+    REQUIRE(pthread_attr_setstack(&attributes, memory + page, bytes) == 0,
+            "no stack of %zu bytes", bytes);
+    REQUIRE(pthread_create(&thread, &attributes, stack_sweep, job) == 0,
+            "no thread");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    munmap(memory, bytes + page);
 }

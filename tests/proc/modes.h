@@ -18,5 +18,6 @@ void mode_huge(job_t *job, uint32_t number);       /* MiB of memory needed */
 void mode_large(job_t *job, uint32_t number);      /* the same */
 void mode_brief(job_t *job, uint32_t number);      /* rounds */
 void mode_idle(job_t *job, uint32_t number);       /* ms that a rank is late */
+void mode_stack(job_t *job, uint32_t number);      /* KiB of a thread's stack */
 
 #endif

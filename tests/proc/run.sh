@@ -122,6 +122,8 @@ test_defaults()
     job 5 teams 200
     job 3 parts 5
     job 2 huge 12000
+    job 3 stack 64
+    job 6 stack 64 XYLEM_SHM=off XYLEM_ALGORITHMS=alltoall=bruck:4
     [ "$set" = few ] || job 2 large 12000
 }
 

@@ -1,0 +1,60 @@
+/* What a call is in words, which fit where they go. */
+#include "collectives/data/call_word.h"
+
+#include <string.h>
+
+#include "collectives/data/description.h"
+#include "runtime/core/module.h"
+#include "tests/support/check.h"
+
+enum { LONG = 256, USERS_OWN = 1000 };
+
+static uint64_t word_of(xylem_coll_t coll, uint32_t op, uint32_t type)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+
+    args.coll = coll;
+    args.op = op;
+    args.type = type;
+    args.root = 255;
+    args.count = UINT64_MAX / 16;
+    return xyl_call_word(&args);
+}
+
+static void fits(uint64_t word)
+{
+    char whole[LONG], enough[XYL_CALL_WORDS], shortened[LONG];
+    size_t bytes;
+
+    xyl_call_in_words(word, whole, sizeof whole);
+    xyl_call_in_words(word, enough, sizeof enough);
+    CHECK(strcmp(enough, whole) == 0);
+    for (bytes = 1; bytes <= strlen(whole); bytes++) {
+        memset(shortened, 0x5a, sizeof shortened);
+        xyl_call_in_words(word, shortened, bytes);
+        CHECK_EQ(strlen(shortened), bytes - 1);
+        CHECK(memcmp(shortened, whole, bytes - 1) == 0);
+        CHECK_EQ(shortened[bytes], 0x5a);
+    }
+}
+
+static void test_words_fit(void)
+{
+    int coll;
+    uint32_t op, type;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (op = 0; op <= XYLEM_OP_COUNT; op++)
+            for (type = 0; type <= XYLEM_TYPE_COUNT; type++)
+                fits(word_of((xylem_coll_t)coll,
+                             op < XYLEM_OP_COUNT ? op : USERS_OWN,
+                             type < XYLEM_TYPE_COUNT ? type : USERS_OWN));
+    fits(xyl_call_word_of_split());
+    fits(xyl_call_word_of_comparison());
+    fits(xyl_call_word_of_nothing(3));
+}
+
+static const check_case_t cases[] = {
+    {"words_fit", test_words_fit},
+};
+CHECK_MAIN(cases)
