@@ -17,7 +17,7 @@
 #   bundle/run-in-bundle.sh mpirun.mpich -n 4 -genv LD_PRELOAD \
 #       libxylem-mpi.so xylem-mpi-overlap-mpich
 #   bundle/run-in-bundle.sh mpirun.intel -n 4 xylem-mpi-driver-mpich
-#   bundle/run-in-bundle.sh compare.sh -c bcast --impls event,mpich5,intel
+#   bundle/run-in-bundle.sh compare.sh -c bcast --impls xylem,mpich5,intel
 #   bundle/run-in-bundle.sh predict.sh
 #   bundle/run-in-bundle.sh retune.sh --np 16,32
 #   bundle/run-in-bundle.sh retune.sh --cluster 4,4 --table FILE
@@ -291,7 +291,7 @@ check xylem-bench xylem-run -n 4 xylem-bench "${work[@]}"
 if [[ -x $here/bin/xylem-sim ]] && (($(nproc) > 1)); then
     check xylem-sim xylem-sim --calibrate --quick -n 2 -o /dev/null
 fi
-check xylem-noise xylem-noise -n 4 -s 256K --impl event,waitall,blocking \
+check xylem-noise xylem-noise -n 4 -s 256K --impl xylem,waitall,blocking \
     --max-ms 0 --rounds 1 --seconds 0.2
 if [[ -x $here/bin/orterun ]]; then
     check "Open MPI" "${mpirun[@]}" -n 4 xylem-mpi-driver-openmpi "${work[@]}"

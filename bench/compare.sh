@@ -19,8 +19,8 @@ usage: bench/compare.sh [options]
   -n, --np N        ranks (default: the number of cores)
   --cluster N,P     N nodes of P ranks instead: a cluster of namespaces, made
                     by tests/cluster/run.sh, with TCP between its nodes; then
-                    the default is event,openmpi-tuned,openmpi-han,openmpi-adapt
-  --impls LIST      default event,openmpi-tuned,openmpi-adapt,mpich; also
+                    the default is xylem,openmpi-tuned,openmpi-han,openmpi-adapt
+  --impls LIST      default xylem,openmpi-tuned,openmpi-adapt,mpich; also
                     waitall, blocking, openmpi-sm; openmpi5-tuned,
                     openmpi5-adapt, mpich5 and intel where bench/peers.sh has
                     made them; and the binding for MPI under each: xylem-openmpi,
@@ -47,8 +47,9 @@ usage: bench/compare.sh [options]
                     before is refused
 Each rank has a core where there are enough, rank i the i-th. Open MPI 4 runs over
 UCX (pml ucx), Open MPI 5 as it chooses; the adapt module has bcast and reduce only,
-as waitall and blocking have. Ratios are those of event, or of the binding where
-there is no event, to the best of the MPI libraries; below 1 xylem is faster.
+as waitall and blocking have, which are xylem's own designs of what others do.
+Ratios are those of xylem, or of the binding where xylem itself is not in the list,
+to the best of the MPI libraries; below 1 xylem is faster.
 Where ranks outnumber cores, Open MPI's yield.
 TXT
 }
@@ -96,9 +97,12 @@ done
 if [ -n "$cluster" ]; then
     [[ $cluster =~ ^[1-9][0-9]*,[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
     np=$((${cluster%,*} * ${cluster#*,}))
-    : "${impls:=event,openmpi-tuned,openmpi-han,openmpi-adapt}"
+    : "${impls:=xylem,openmpi-tuned,openmpi-han,openmpi-adapt}"
 fi
-: "${impls:=event,openmpi-tuned,openmpi-adapt,mpich}"
+: "${impls:=xylem,openmpi-tuned,openmpi-adapt,mpich}"
+impls=,$impls,
+impls=${impls//,event,/,xylem,} # the library's older name
+impls=${impls#,} impls=${impls%,}
 if [ "$colls" = all ]; then
     wanted=("${all_colls[@]}")
 else
@@ -144,7 +148,7 @@ command_of()
 {
     local mpi=${1#xylem-} module='' driver=mpich options=()
     case $1 in
-    event | waitall | blocking)
+    xylem | waitall | blocking)
         command=(timeout "$limit" "$run" -n "$np" "$bin/xylem-bench" --impl "$1")
         [ -z "$cluster" ] ||
             command=(nodes run -p "${cluster#*,}" -t "$limit" "${command[@]:5}")
@@ -227,7 +231,9 @@ for ((round = 1; round <= rounds; round++)); do
     done
 done
 
-echo "$np ranks, $mode calls${how:+ (${how[*]})}: microseconds per call (median of $rounds rounds);"
+plural=s
+[ "$rounds" -ne 1 ] || plural=''
+echo "$np ranks, $mode calls${how:+ (${how[*]})}: microseconds per call (median of $rounds round$plural);"
 echo "ratio: xylem / the best MPI library, which is named"
 awk -v impls="$impls" '
 function median(list, n, values, i, j, v) {
@@ -241,7 +247,7 @@ function median(list, n, values, i, j, v) {
     return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
 }
 # xylem itself, not what it is compared with.
-function is_own(name) { return name ~ /^(event$|xylem-)/ }
+function is_own(name) { return name ~ /^(xylem$|xylem-)/ }
 function is_peer(name) { return !is_own(name) && name !~ /^(waitall|blocking)$/ }
 # Counts a ratio in one of the columns of the last table.
 function add(row, group, ratio, bytes, key) {
@@ -263,7 +269,7 @@ function show(coll, bytes, key, i, us, best, peer, line) {
     }
     for (i = 1; i <= count; i++) {
         if (!is_own(name[i]) || !us[i]) continue
-        if (name[i] != "event" && us[first] && name[first] == "event" && bytes < 65536)
+        if (name[i] != "xylem" && us[first] && name[first] == "xylem" && bytes < 65536)
             more[name[i]] = more[name[i]] " " us[i] - us[first]
         if (!best) continue
         if (i == first) line = line sprintf(" %7.2f  %s", us[i] / best, peer)
@@ -297,7 +303,7 @@ function total(own, i, key, sum_, rows, highest) {
 BEGIN {
     count = split(impls, name, ",")
     for (i = count; i >= 1; i--) if (is_own(name[i])) first = i
-    for (i = 1; i <= count; i++) if (name[i] == "event") first = i
+    for (i = 1; i <= count; i++) if (name[i] == "xylem") first = i
 }
 {
     key = $2 " " $3
@@ -322,6 +328,6 @@ END {
     for (n = 1; n <= count; n++) if (is_own(name[n])) total(name[n])
     for (n = 1; n <= count; n++)
         if (name[n] in more)
-            printf "%s - event, below 64K: median %.2f us\n", name[n],
+            printf "%s - xylem, below 64K: median %.2f us\n", name[n],
                 median(more[name[n]])
 }' "$results"

@@ -13,7 +13,7 @@
 #   -n RANKS     ranks (default: one per core, at most 16)
 #   --anyway     measure on a machine that is busy, too
 #
-# Compared are xylem (event), two designs that wait, which are xylem's own, on the
+# Compared are xylem, two designs that wait, which are xylem's own, on the
 # same trees and network (waitall waits for all children, blocking for each), and
 # the MPI libraries that are installed. What a rank that is late does to the others
 # is simulated, with 16 ranks. Tables, CSV files and plots go to build/demo/; the
@@ -318,10 +318,10 @@ experiment noise-bcast -n "$ranks" -c bcast --hz 10 --rounds 1 "${first[@]}"
 took=$((2 * (SECONDS - begin) / 3 + 1))
 
 say "simulated: bcast on 16 ranks of Saturn, binary tree, rank 6 held up for 1 ms"
-simulate one-rank -m saturn -N 16 -p 1 -s 4M --algorithm binary --impl event,waitall \
+simulate one-rank -m saturn -N 16 -p 1 -s 4M --algorithm binary --impl xylem,waitall \
     --noise 'once:1ms@0us,rank=6' --per-rank
 say "simulated: bcast on 256 ranks of Cori, each held up 10 times per second"
-simulate simulated -m cori -N 8 -p 32 --impl event,waitall "${simulated[@]}" \
+simulate simulated -m cori -N 8 -p 32 --impl xylem,waitall "${simulated[@]}" \
     --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms'
 
 for coll in reduce allreduce; do

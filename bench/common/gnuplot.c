@@ -19,15 +19,18 @@ enum {
     BARS_BELOW = 110, /* the axis */
     BAR_HEIGHT = 32,
     KEY_HEIGHT = 34, /* of a line of the key */
+    TITLE_AT = 24,   /* the middle of its first line */
     ROWS_ABOVE = 90, /* and below */
     ROW_HEIGHT = 110,
+    ROW_WIDTH = 840, /* between its margins */
     RANK_TICS = 16,
+    FONT = 20,         /* of texts, at the width above */
+    FONT_OF_BARS = 17, /* of what stands on bars */
+    LETTER = 14,       /* as wide is one of a text, and somewhat wider */
+    NAME_MAX = 16,     /* a longer one of a group takes two lines */
+    SERIES_MAX = 56,   /* letters of a series that there is room for */
     CUT = 3 /* an axis ends at so many times what three quarters need */
 };
-
-/* Fonts: of texts, and of what stands on bars, at the width above. */
-#define FONT         "20"
-#define FONT_OF_BARS "17"
 
 /* Text in quotes. */
 static void text_write(FILE *pipe, const char *text)
@@ -98,10 +101,10 @@ static FILE *pipe_open(const char *program, const char *path, int height)
     }
     fprintf(pipe,
             "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) "
-            "set terminal pngcairo size %d,%d font '," FONT "'; "
+            "set terminal pngcairo size %d,%d font ',%d'; "
             "else set terminal png size %d,%d\n"
             "set output ",
-            WIDTH, height, WIDTH, height);
+            WIDTH, height, FONT, WIDTH, height);
     results_part(path, part);
     text_write(pipe, part);
     fputs("\nset border 3\nset tics nomirror\n"
@@ -110,20 +113,41 @@ static FILE *pipe_open(const char *program, const char *path, int height)
     return pipe;
 }
 
-/* In two lines, where it has a colon. */
-static void title_write(FILE *pipe, const char *title)
+/* The font in which so many letters have so many dots of room. */
+static int font_of(size_t letters, int room)
 {
-    const char *colon = strstr(title, ": ");
+    int font = letters > 0 ? FONT * room / (LETTER * (int)letters) : FONT;
+
+    return font < FONT ? font : FONT;
+}
+
+/* `text` in two lines, the second from `rest` on; NULL: in one. */
+static void lines_write(FILE *pipe, const char *text, const char *end,
+                        const char *rest)
+{
     char first[PATH_BYTES];
 
     snprintf(first, sizeof first, "%.*s",
-             (int)(colon != NULL ? colon - title : (ptrdiff_t)strlen(title)),
-             title);
+             (int)(rest != NULL ? end - text : (ptrdiff_t)strlen(text)), text);
     text_write(pipe, first);
-    if (colon == NULL)
+    if (rest == NULL)
         return;
     fputs(".\"\\n\".", pipe);
-    text_write(pipe, colon + 2);
+    text_write(pipe, rest);
+}
+
+/* Above all; in two lines, where it has a colon. */
+static void title_write(FILE *pipe, const char *title, int height)
+{
+    const char *colon = strstr(title, ": ");
+    size_t first = colon != NULL ? (size_t)(colon - title) : strlen(title);
+    size_t second = strlen(title) - first;
+
+    fputs("set label 3 ", pipe);
+    lines_write(pipe, title, colon, colon != NULL ? colon + 2 : NULL);
+    fprintf(pipe, " at screen 0.5,%.4f center noenhanced font ',%d'\n",
+            1 - (double)TITLE_AT / height,
+            font_of(first > second ? first : second, WIDTH));
 }
 
 static int pipe_close(FILE *pipe, const char *program, const char *path)
@@ -164,6 +188,15 @@ double gnuplot_axis_end(const double *values, size_t count)
     return end > 0 ? end : 1;
 }
 
+/* The largest of 1, 2, 4 and 5 times a power of ten up to `end`. */
+static double tics_of(double end)
+{
+    double power = pow(10, floor(log10(end)));
+    double times = end / power;
+
+    return power * (times < 2 ? 1 : times < 4 ? 2 : times < 5 ? 4 : 5);
+}
+
 /* ---- groups of bars ---- */
 
 static void number_write(char text[TEXT_BYTES], double value)
@@ -183,8 +216,8 @@ static void bar_text(char text[BAR_TEXT_BYTES], double time, double base)
     else if (base <= 0)
         snprintf(text, BAR_TEXT_BYTES, "%s", value);
     else if (time < 3 * base)
-        snprintf(text, BAR_TEXT_BYTES, "%s  %+.3g %%", value,
-                 100 * (time / base - 1));
+        snprintf(text, BAR_TEXT_BYTES, "%s  %+.*f %%", value,
+                 fabs(time / base - 1) < 0.095, 100 * (time / base - 1));
     else
         snprintf(text, BAR_TEXT_BYTES, "%s  x %s", value, times);
 }
@@ -216,6 +249,31 @@ static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
     fputs("EOD\n", pipe);
 }
 
+/* The name of a group; a long one in two lines: "waitall", "(own design)". */
+static void name_write(FILE *pipe, const char *name)
+{
+    const char *mark = strstr(name, " ("), *comma = strstr(name, ", ");
+
+    if (strlen(name) <= NAME_MAX)
+        mark = comma = NULL;
+    if (comma != NULL)
+        lines_write(pipe, name, comma + 1, comma + 2);
+    else
+        lines_write(pipe, name, mark, mark != NULL ? mark + 1 : NULL);
+}
+
+/* The name of a series; of a long one the end. */
+static void series_name_write(FILE *pipe, const char *name)
+{
+    static const char mark[] = "...";
+    char text[SERIES_MAX + sizeof mark];
+    size_t length = strlen(name);
+
+    snprintf(text, sizeof text, "%s%s", length > SERIES_MAX ? mark : "",
+             length > SERIES_MAX ? name + length - SERIES_MAX : name);
+    text_write(pipe, text);
+}
+
 /* Beside the groups. */
 static void names_write(FILE *pipe, const struct gnuplot_bars *bars)
 {
@@ -223,9 +281,11 @@ static void names_write(FILE *pipe, const struct gnuplot_bars *bars)
     size_t i;
 
     fputs("set ytics (", pipe);
-    for (i = 0; i < bars->groups_count; i++)
-        fprintf(pipe, "%s\"%s\" %.3f", i > 0 ? ", " : "", bars->groups[i],
-                bar_place(bars, i, middle));
+    for (i = 0; i < bars->groups_count; i++) {
+        fputs(i > 0 ? ", " : "", pipe);
+        name_write(pipe, bars->groups[i]);
+        fprintf(pipe, " %.3f", bar_place(bars, i, middle));
+    }
     fprintf(pipe, ") noenhanced scale 0\nset yrange [%.3f:-0.7]\n",
             bar_place(bars, bars->groups_count - 1,
                       (double)bars->series_count - 0.3));
@@ -266,11 +326,11 @@ static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars, double from)
                 "%s$series%zu using 2:1:(%g):2:($1-0.44):($1+0.44) with "
                 "boxxyerror lc rgb '%s' title ",
                 i > 0 ? ", " : "", i, from, shade(i));
-        text_write(pipe, bars->series[i]);
+        series_name_write(pipe, bars->series[i]);
         fprintf(pipe,
                 ", $series%zu using 2:1:3 with labels left offset 0.5,0 font "
-                "'," FONT_OF_BARS "' noenhanced notitle",
-                i);
+                "',%d' noenhanced notitle",
+                i, FONT_OF_BARS);
     }
     fputc('\n', pipe);
 }
@@ -312,10 +372,9 @@ int gnuplot_bars(const char *program, const char *path,
     unit = end >= 2000 ? 1000 : 1;
     end /= unit;
     from = bars->is_log ? least / unit / 2 : 0;
-    fputs("set title ", pipe);
-    title_write(pipe, bars->title);
+    title_write(pipe, bars->title, height);
     fprintf(pipe,
-            " noenhanced\nset key bmargin center horizontal Left reverse "
+            "set key bmargin center horizontal Left reverse "
             "maxcols %d noenhanced\n"
             "set xlabel 'time per call, %s%s'\n%sset xrange [%g:%g]\n"
             "set grid xtics lc rgb '#dddddd'\n"
@@ -327,6 +386,8 @@ int gnuplot_bars(const char *program, const char *path,
             bars->is_log ? "set logscale x\n" : "", from,
             bars->is_log ? end * pow(fmax(end / from, 2), 0.45) : end * 1.35,
             1 - (double)above / height, (double)below / height);
+    if (!bars->is_log)
+        fprintf(pipe, "set xtics %g\n", tics_of(end * 1.35 / 4));
     names_write(pipe, bars);
     for (i = 0; i < bars->series_count; i++)
         series_write(pipe, bars, i, unit, end);
@@ -357,6 +418,7 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
     double above = ROWS_ABOVE / height, part = ROW_HEIGHT / height;
     double most = 0, least = 0;
     char text[TEXT_BYTES], earlier[2 * TEXT_BYTES] = "", number[TEXT_BYTES];
+    char upto[4 * TEXT_BYTES];
     size_t rank;
 
     for (rank = 0; rank < rows->ranks; rank++) {
@@ -373,27 +435,19 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
             1 - above - part * ((double)row + 0.27),
             1 - above - part * ((double)row + 0.88));
     text_write(pipe, rows->rows[row]);
+    snprintf(upto, sizeof upto, "up to %s%s%s", text,
+             most > rows->end * 1.0001 ? ", cut off" : "", earlier);
     fprintf(pipe,
-            " at graph 0,1.18 left noenhanced\n"
-            "set label 2 'up to %s%s%s' at graph 1,1.18 right noenhanced "
-            "font '," FONT_OF_BARS "'\n"
+            " at graph 0,1.18 left noenhanced font ',%d'\n"
+            "set label 2 '%s' at graph 1,1.18 right noenhanced font ',%d'\n"
             "set format x '%s'\n"
             "plot $row%zu using 1:($3 == 0 ? $2 : NaN):(0.8) with boxes lc rgb "
             "'%s' notitle, $row%zu using 1:($3 != 0 ? $2 : NaN):(0.8) with "
             "boxes lc rgb '%s' notitle\n",
-            text, most > rows->end * 1.0001 ? ", cut off" : "", earlier,
-            row + 1 == rows->rows_count ? "%g" : "", row, shade(0), row,
-            shade(2));
-}
-
-/* The largest of 1, 2, 4 and 5 times a power of ten on the axis: beside a row
- * there is little room. */
-static double tics_of(double end)
-{
-    double power = pow(10, floor(log10(end)));
-    double times = end / power;
-
-    return power * (times < 2 ? 1 : times < 4 ? 2 : times < 5 ? 4 : 5);
+            font_of(strlen(rows->rows[row]),
+                    ROW_WIDTH - LETTER * ((int)strlen(upto) + 1)),
+            upto, FONT_OF_BARS, row + 1 == rows->rows_count ? "%g" : "", row,
+            shade(0), row, shade(2));
 }
 
 int gnuplot_rows(const char *program, const char *path,
@@ -407,10 +461,8 @@ int gnuplot_rows(const char *program, const char *path,
         return 0;
     for (i = 0; i < rows->rows_count; i++)
         row_write(pipe, rows, i);
-    fputs("set grid ytics lc rgb '#dddddd'\nset multiplot\nset label 3 ", pipe);
-    title_write(pipe, rows->title);
-    fprintf(pipe, " at screen 0.5,%.4f center noenhanced\n",
-            1 - 0.27 * ROWS_ABOVE / height);
+    fputs("set grid ytics lc rgb '#dddddd'\nset multiplot\n", pipe);
+    title_write(pipe, rows->title, height);
     fputs("set label 4 ", pipe);
     text_write(pipe, rows->ylabel);
     fprintf(pipe,

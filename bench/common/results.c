@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/common/impl_name.h"
+
 extern char **environ;
 
 enum { SETTINGS_MAX = 256, BLOCK_BYTES = 1 << 16 };
@@ -119,8 +121,41 @@ static int rows_split(struct results *results, char *text)
         text += length + 1;
     }
     results->rows_count = count;
-    qsort(results->sorted, count, sizeof *results->sorted, row_compare);
     return 1;
+}
+
+/* Where the cell at `column` begins; the row's end if it has fewer. */
+static size_t cell_at(const char *row, unsigned column)
+{
+    const char *c;
+    int is_quoted = 0;
+
+    for (c = row; column > 0 && *c != '\0'; c++) {
+        is_quoted ^= *c == '"';
+        column -= !is_quoted && *c == ',';
+    }
+    return (size_t)(c - row);
+}
+
+/* Gives the library its name of today in the column "impl" of all rows from
+ * `first` on. */
+static void names_renew(struct results *results, const char *titles,
+                        size_t first)
+{
+    static const char impl[] = "impl";
+    size_t length = sizeof impl - 1, i;
+    unsigned column = 0;
+    const char *cell;
+
+    for (cell = titles; *cell != '\0';
+         cell = titles + cell_at(titles, ++column))
+        if (strcspn(cell, ",\r\n") == length && memcmp(cell, impl, length) == 0)
+            break;
+    for (i = first; i < results->rows_count; i++) {
+        char *name = results->rows[i] + cell_at(results->rows[i], column);
+
+        impl_name_renew(name, strcspn(name, ","));
+    }
 }
 
 /* A last line without an end: a row that was cut off goes, one that is whole
@@ -161,9 +196,13 @@ static const char *content_take(struct results *results, const char *line,
                "them, or name another file";
     if (!tail_mend(results, bytes, columns))
         return "";
-    if (results->text[0] != '\0' &&
-        !rows_split(results, results->text + titles))
-        return "";
+    if (results->text[0] != '\0') {
+        if (!rows_split(results, results->text + titles))
+            return "";
+        names_renew(results, line, 0);
+        qsort(results->sorted, results->rows_count, sizeof *results->sorted,
+              row_compare);
+    }
     return NULL;
 }
 
@@ -371,13 +410,15 @@ static void reader_take(void *arg, char *const *cells)
 }
 
 /* Where the file has each name. 0: it lacks one that is needed. */
-static int reader_place(struct reader *reader, char *line,
+static int reader_place(struct reader *reader, struct results *results,
                         const char *const *names, unsigned needed)
 {
     char *titles[TABLE_COLUMNS_MAX];
     unsigned i, k;
 
-    reader->columns = table_row_split(line, titles, TABLE_COLUMNS_MAX);
+    names_renew(results, results->rows[0], 1);
+    reader->columns =
+        table_row_split(results->rows[0], titles, TABLE_COLUMNS_MAX);
     if (reader->columns > TABLE_COLUMNS_MAX)
         return 0;
     for (i = 0; i < reader->count; i++) {
@@ -405,7 +446,7 @@ int results_read(const char *path, const char *const *names, unsigned count,
     else if (!rows_split(&results, results.text))
         *why = "out of memory";
     else if (results.rows_count == 0 ||
-             !reader_place(&reader, results.rows[0], names, needed))
+             !reader_place(&reader, &results, names, needed))
         *why = "has not the columns that are expected";
     for (i = 1; *why == NULL && i < results.rows_count; i++)
         (void)row_give(results.rows[i], reader.columns, reader_take, &reader);

@@ -41,7 +41,9 @@ int results_open(struct results *results, const char *program, const char *path,
                  const char *const *titles, unsigned columns,
                  enum results_way way);
 
-/* Calls `take` with the cells of each row that was there. */
+/* Calls `take` with the cells of each row that was there. In a column "impl"
+ * the library's older name reads as today's (impl_name.h), here and in
+ * results_read and where results_commit looks for rows. */
 typedef void (*results_take_fn)(void *arg, char *const *cells);
 void results_each(const struct results *results, results_take_fn take,
                   void *arg);

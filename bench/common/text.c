@@ -31,6 +31,11 @@ void text_of_bytes(size_t value, char *text, size_t bytes)
     snprintf(text, bytes, "%zu %s", value, units[unit]);
 }
 
+const char *text_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 int text_real(const char *text, double *value_out)
 {
     char *end;

@@ -18,11 +18,11 @@ int main(int argc, char **argv)
             "bandwidth of the slowest rank, by\nthe larger of its buffers. "
             "Blocks are of one size in the v and w forms, too.\nRun it under "
             "a launcher, such as xylem-run -n 4, or alone as one rank.\n"
-            "Implementations: event (xylem, the default); waitall and "
+            "Implementations: xylem (the default); waitall and "
             "blocking drive the same\ntrees and network by waiting for all "
             "children, or for each child, and have bcast\nand reduce only; "
             "local is the floor, a loop as long as a call "
-            "of event's, without\nother ranks; nccl is NCCL, with --mem cuda.",
+            "of xylem's, without\nother ranks; nccl is NCCL, with --mem cuda.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
         .algorithms_print = registry_print,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/measure/coll.h"
 #include "bench/measure/impl_event.h"
 #include "bench/measure/registry.h"
@@ -206,7 +207,7 @@ static uint64_t event_room(void *arg)
 
 const struct bench_impl *impl_event(void)
 {
-    static const struct bench_impl impl = {.name = "event",
+    static const struct bench_impl impl = {.name = IMPL_XYLEM,
                                            .open = event_open,
                                            .close = event_close,
                                            .rank = event_rank,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/common/table.h"
 #include "bench/measure/gate.h"
 #include "bench/measure/impl_event.h"
@@ -434,7 +435,7 @@ static int is_refused(const char *program, const struct worker_options *options)
          options->colls[0] != XYLEM_COLL_ALLREDUCE))
         why = "has those of bcast and allreduce";
     else if (options->impl != impl_event())
-        why = "takes implementation event only";
+        why = "takes implementation " IMPL_XYLEM " only";
     else if (options->tuning.algorithm != NULL)
         why = "takes trees only, for ib and ir";
     else if (options->root != 0)

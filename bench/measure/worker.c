@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/common/results.h"
+#include "bench/common/text.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/places.h"
 #include "bench/measure/worker_options.h"
@@ -147,9 +148,10 @@ static void table_head(struct worker *worker)
     if (worker->rank != 0 || options->lines ||
         options->experiment != WORKER_LATENCY)
         return;
-    printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s%s%s; "
+    printf("%s, implementation %s, %u rank%s, algorithm %s, %s calls, %s%s%s; "
            "bytes of each %s\n",
            coll_name(worker), options->impl->name, worker->ranks,
+           text_plural(worker->ranks),
            options->algorithm != NULL ? options->algorithm : "auto",
            mode_name(options),
            options->back_to_back ? "back to back" : "a barrier before each",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/common/text.h"
 #include "bench/measure/buffers.h"
 #include "bench/measure/noise.h"
@@ -105,7 +106,7 @@ static const struct bench_impl *impl_find(const struct worker_program *program,
     if (name == NULL)
         return program->impls[0];
     for (i = 0; i < program->impls_count; i++) {
-        if (strcmp(program->impls[i]->name, name) == 0)
+        if (impl_name_is(program->impls[i]->name, name, strlen(name)))
             return program->impls[i];
     }
     return NULL;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/common/child.h"
+#include "bench/common/impl_name.h"
 #include "bench/common/results.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/noise.h"
@@ -118,7 +119,7 @@ static const char *known_name(const char *name, size_t length)
     size_t i;
 
     for (i = 0; (known = launch_name(i)) != NULL; i++) {
-        if (strlen(known) == length && strncmp(known, name, length) == 0)
+        if (impl_name_is(known, name, length))
             return known;
     }
     return NULL;
@@ -483,12 +484,12 @@ static int is_wanted(const struct run *run, size_t which)
 
 /* Without noise, the library's call: as long as those of local are to be, with
  * and without noise. 0: not known yet. */
-static double event_us(const struct campaign *campaign, size_t which)
+static double xylem_us(const struct campaign *campaign, size_t which)
 {
     size_t i;
 
     for (i = 0; i < campaign->contenders_count; i++)
-        if (strcmp(campaign->contenders[i].launch.name, "event") == 0)
+        if (strcmp(campaign->contenders[i].launch.name, IMPL_XYLEM) == 0)
             return campaign_median(&campaign_cell(campaign, i, which, 0)->us);
     return 0;
 }
@@ -563,7 +564,7 @@ static int run_cases(struct campaign *campaign, size_t contender,
             continue;
         memset(one.experiment.cases, 0, sizeof one.experiment.cases);
         one.experiment.cases[i] = 1;
-        one.experiment.call_us = event_us(campaign, i);
+        one.experiment.call_us = xylem_us(campaign, i);
         one.expected = results_of_case(&one);
         ok = run_one(&one);
     }

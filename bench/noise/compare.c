@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/common/cli.h"
+#include "bench/common/text.h"
 #include "bench/noise/cells.h"
 #include "bench/noise/record.h"
 #include "bench/noise/statistics.h"
@@ -91,9 +92,9 @@ static int compare(const struct settings *settings)
                                    other.count);
     apart = one.share == other.share ? 0 : 100 * (other.share / one.share - 1);
     printf("share %.4f %% and %.4f %%: %+.2f %%\n"
-           "%zu and %zu bursts; distance of their lengths: %.4f\n",
+           "%zu and %zu burst%s; distance of their lengths: %.4f\n",
            100 * one.share, 100 * other.share, apart, one.count, other.count,
-           distance);
+           text_plural(other.count), distance);
     if (fabs(apart) <= settings->share && distance < settings->distance)
         code = EXIT_SUCCESS;
 release:
@@ -111,11 +112,11 @@ static int compare_campaigns(const struct settings *settings)
                        stdout, &found))
         return EXIT_FAILURE;
     percent = found.both > 0 ? 100.0 * found.overlapping / found.both : 0;
-    printf("%u cells in both, %u in one only; intervals overlap in %u: "
+    printf("%u cell%s in both, %u in one only; intervals overlap in %u: "
            "%.1f %%\nan interval is %.0f %% of its median wide (the median of "
            "them)\n",
-           found.both, found.single, found.overlapping, percent,
-           found.width_percent);
+           found.both, text_plural(found.both), found.single, found.overlapping,
+           percent, found.width_percent);
     return found.both > 0 && percent >= settings->cells ? EXIT_SUCCESS
                                                         : EXIT_FAILURE;
 }

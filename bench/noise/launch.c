@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/child.h"
+#include "bench/common/impl_name.h"
 #include "bench/measure/coll.h"
 
 enum mpi_family { FAMILY_XYLEM, FAMILY_OPENMPI, FAMILY_MPICH, FAMILY_INTEL };
@@ -55,7 +56,7 @@ struct launch_kind {
 };
 
 static const struct launch_kind kinds[] = {
-    {"event", &xylem_run, 0},
+    {IMPL_XYLEM, &xylem_run, 0},
     {"local", &xylem_run, 0},
     {"waitall", &xylem_run, KIND_TREES},
     {"blocking", &xylem_run, KIND_TREES},

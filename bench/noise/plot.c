@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "bench/common/gnuplot.h"
+#include "bench/common/impl_name.h"
+#include "bench/common/text.h"
 #include "bench/noise/report.h"
 
 enum { PATH_BYTES = 4096, TITLE_BYTES = 160 };
 
 /* Those that have the case: their names and places. */
 struct shown {
-    const char *names[CAMPAIGN_CONTENDERS_MAX];
+    const char *names[CAMPAIGN_CONTENDERS_MAX]; /* in words */
     size_t contenders[CAMPAIGN_CONTENDERS_MAX];
     size_t count;
 };
@@ -25,7 +27,7 @@ static struct shown shown_of(const struct campaign *campaign, size_t which)
 
         if (!launch_has(launch, campaign->options->cases[which].coll))
             continue;
-        shown.names[shown.count] = launch->name;
+        shown.names[shown.count] = impl_label(launch->name);
         shown.contenders[shown.count++] = i;
     }
     return shown;
@@ -36,6 +38,7 @@ static int plot_levels(const struct campaign *campaign, size_t which,
 {
     const struct noise_options *options = campaign->options;
     double us[CAMPAIGN_CONTENDERS_MAX * LEVELS_MAX];
+    char words[LEVELS_MAX][TITLE_BYTES];
     const char *series[LEVELS_MAX];
     char text[TITLE_BYTES], title[2 * TITLE_BYTES];
     size_t i, k, count = options->levels.count;
@@ -48,13 +51,15 @@ static int plot_levels(const struct campaign *campaign, size_t which,
             us[i * count + k] = cell->failed ? 0 : campaign_median(&cell->us);
         }
     for (k = 0; k < count; k++) {
-        series[k] = options->levels.list[k].name;
-        if (strcmp(series[k], "none") == 0)
-            series[k] = "no noise";
+        sim_noise_t noise = level_noise(&options->levels.list[k], 0);
+
+        sim_noise_words(&noise, options->levels.list[k].name, words[k],
+                        sizeof words[k]);
+        series[k] = words[k];
     }
     report_case(&options->cases[which], text, sizeof text);
-    snprintf(title, sizeof title, "%s on %u ranks, under noise%s", text,
-             options->ranks,
+    snprintf(title, sizeof title, "%s on %u rank%s, under noise%s", text,
+             options->ranks, text_plural(options->ranks),
              count > 1 ? ": on the bars the slowdown that it causes" : "");
     return gnuplot_bars(campaign->program, path,
                         &(struct gnuplot_bars){.title = title,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/common/table.h"
 #include "bench/common/text.h"
 
@@ -21,6 +22,17 @@ void report_case(const struct noise_case *which, char *text, unsigned bytes)
         snprintf(text, bytes, "%s of %s", name, size);
 }
 
+/* Which contenders are no library of others. */
+static void designs_explain(const struct campaign *campaign)
+{
+    const char *names[CAMPAIGN_CONTENDERS_MAX];
+    size_t i;
+
+    for (i = 0; i < campaign->contenders_count; i++)
+        names[i] = campaign->contenders[i].launch.name;
+    impl_note(stdout, names, campaign->contenders_count);
+}
+
 /* ---- times under noise ---- */
 
 static void heading(const struct campaign *campaign, size_t which)
@@ -29,10 +41,11 @@ static void heading(const struct campaign *campaign, size_t which)
     char text[LINE_BYTES];
 
     report_case(&options->cases[which], text, sizeof text);
-    printf("%s%s, %u ranks, algorithm %s, median of %u rounds\n",
+    printf("%s%s, %u rank%s, algorithm %s, median of %u round%s\n",
            which > 0 ? "\n" : "", text, options->ranks,
+           text_plural(options->ranks),
            options->algorithm != NULL ? options->algorithm : "auto",
-           options->rounds);
+           options->rounds, text_plural(options->rounds));
 }
 
 /* How much of the time noise takes. */
@@ -53,7 +66,6 @@ static void levels_explain(const struct noise_options *options)
     puts("\ntime per call in microseconds, mean over the ranks; the floor is "
          "what noise costs at least,\nif each call, as long as that "
          "implementation's without noise, waits once for whose data it needs");
-    putchar('\n');
 }
 
 static void levels_row(struct table *table, const struct campaign *campaign,
@@ -104,11 +116,12 @@ static void depth_explain(const struct campaign *campaign, size_t which)
         double us = campaign_median(&cell->us), depth;
 
         if (cell->room_bytes <= 0 || us <= 0 ||
-            strcmp(campaign->contenders[i].launch.name, "event") != 0)
+            strcmp(campaign->contenders[i].launch.name, IMPL_XYLEM) != 0)
             continue;
         depth = cell->room_bytes / (double)it->bytes;
         text_of_bytes((size_t)cell->room_bytes, room, sizeof room);
-        printf("room of event: %s, %.0f calls, %.3g ms of them; the floor with "
+        printf("room of " IMPL_XYLEM
+               ": %s, %.0f calls, %.3g ms of them; the floor with "
                "it:",
                room, depth, depth * us / 1e3);
         for (level = 1; level < options->levels.count; level++)
@@ -201,6 +214,9 @@ void report_tables(const struct campaign *campaign)
 
     if (options->levels.count > 0)
         levels_explain(options);
+    designs_explain(campaign);
+    if (options->levels.count > 0)
+        putchar('\n');
     for (i = 0; i < options->cases_count; i++) {
         heading(campaign, i);
         if (options->levels.count > 0)

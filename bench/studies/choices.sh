@@ -181,7 +181,7 @@ run_one() # ranks, collective, bytes, algorithm, segment
     [ "$3" -eq 0 ] || options+=(-s "$3")
     [ -z "$messages" ] || options+=(--messages)
     if ! XYLEM_VERBOSE=select timeout "$limit" "$sim" -m "$machine" \
-        -N $(($1 / ppn)) -p "$ppn" -c "$2" "${options[@]}" --impl event -i 1 \
+        -N $(($1 / ppn)) -p "$ppn" -c "$2" "${options[@]}" --impl xylem -i 1 \
         --warmup 0 --quiet --csv "$file" >/dev/null 2>"$file.errors"; then
         grep -v 'note: select:' "$file.errors" >&2
         us=-

@@ -96,7 +96,7 @@ bcast_41() # bytes
     local all=524288 # from where on the scatter pays
     [ "$ranks" -lt 2048 ] || all=262144
     if [ "$1" -ge "$all" ]; then
-        echo "bcast $1 event scatter_allgather 0"
+        echo "bcast $1 xylem scatter_allgather 0"
     elif [ "$ranks" -ge 4096 ] && [ "$1" -ge 8192 ] && [ "$1" -lt 16384 ]; then
         echo "bcast $1 waitall kary:2 $1"
     else
@@ -124,9 +124,9 @@ reduce_41() # bytes, of less than 2,048
 allreduce_40() # bytes
 {
     if [ "$1" -lt 10000 ]; then
-        echo "allreduce $1 event recursive_doubling 0"
+        echo "allreduce $1 xylem recursive_doubling 0"
     elif [ "$1" -gt $((4 * ranks)) ]; then
-        echo "allreduce $1 event ring 0"
+        echo "allreduce $1 xylem ring 0"
     else
         reduce_40 "$1"
         bcast_40 "$1"
@@ -141,9 +141,9 @@ allreduce_41() # bytes
         reduce_41 "$1"
         bcast_41 "$1"
     elif [ "$1" -lt "$rounds" ]; then
-        echo "allreduce $1 event recursive_doubling 0"
+        echo "allreduce $1 xylem recursive_doubling 0"
     else
-        echo "allreduce $1 event rabenseifner 0"
+        echo "allreduce $1 xylem rabenseifner 0"
     fi
 }
 
@@ -201,7 +201,7 @@ for coll in ${colls//,/ }; do
     done
     row bytes han "${columns[@]}"
     for bytes in ${sizes//,/ }; do
-        han=$(simulate "$coll" "$bytes" --impl event --algorithm han)
+        han=$(simulate "$coll" "$bytes" --impl xylem --algorithm han)
         columns=()
         for rule in ${rules//,/ }; do
             read -r names us < <(tuned "$rule" "$coll" "$bytes")

@@ -61,14 +61,14 @@ for coll in $colls; do
     mkdir -p "$folder" || exit 1
     step 1-wait_for_each_child blocking
     step 2-wait_for_all_children waitall
-    step 3-no_waits event XYLEM_SHM=off
-    step 4-shared_memory event XYLEM_NOISE_BUDGET=1M
-    step 5-room_to_drift event XYLEM_NOISE_BUDGET=32M
-    step 6-more_room event
-    thread=(7-progress_thread event)
+    step 3-no_waits xylem XYLEM_SHM=off
+    step 4-shared_memory xylem XYLEM_NOISE_BUDGET=1M
+    step 5-room_to_drift xylem XYLEM_NOISE_BUDGET=32M
+    step 6-more_room xylem
+    thread=(7-progress_thread xylem)
     if [[ $coll == reduce ]]; then
-        step 7-in_order_of_arrival event XYLEM_REDUCE_ORDER=arrival
-        thread=(8-progress_thread event XYLEM_REDUCE_ORDER=arrival)
+        step 7-in_order_of_arrival xylem XYLEM_REDUCE_ORDER=arrival
+        thread=(8-progress_thread xylem XYLEM_REDUCE_ORDER=arrival)
     fi
     step "${thread[@]}" XYLEM_PROGRESS=thread
 done

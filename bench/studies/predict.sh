@@ -93,7 +93,7 @@ predict() # ranks, collective, bytes
 {
     rm -f "$work/simulated"
     "$sim" --machine "$machine" --nodes 1 --ppn "$1" -c "$2" \
-        -s "$3" --impl event --iterations 1 --warmup 0 --quiet --no-wall \
+        -s "$3" --impl xylem --iterations 1 --warmup 0 --quiet --no-wall \
         --messages --csv "$work/simulated" >/dev/null || return
     awk -F, -v key="predicted $1 $2 $3" '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == "max_us") column = i }

@@ -202,7 +202,7 @@ simulate()
 {
     local csv
     csv=$(mktemp)
-    "$sim" -m "$1" -N "$2" -p "$3" -c "$4" -s "$5" "${@:6}" --impl event -q \
+    "$sim" -m "$1" -N "$2" -p "$3" -c "$4" -s "$5" "${@:6}" --impl xylem -q \
         --no-wall --csv "$csv" >/dev/null 2>&1 &&
         sed 's/"[^"]*"/noise/' "$csv"
     rm -f "$csv"
@@ -388,7 +388,7 @@ check_case()
             "$(in_a_row "$@")")
     done
     rule=$(XYLEM_VERBOSE=select "$sim" -m "$1" -N "$2" -p "$3" -c "$4" -s "$5" -i 1 --warmup 0 \
-        --impl event -q --no-wall 2>&1 |
+        --impl xylem -q --no-wall 2>&1 |
         sed -n "s|.*select: $4 of .*(rule \([0-9]*\) of $rules.*|\1|p" | head -n 1)
     [[ -z $rule ]] || echo "$4 $2 $3 $5 $1 $rule ${times[*]}"
 }

@@ -6,6 +6,7 @@
 
 #include "bench/common/gnuplot.h"
 #include "bench/common/table.h"
+#include "bench/common/text.h"
 #include "bench/tune/tune.h"
 #include "collectives/choose/tuning.h"
 #include "runtime/base/file.h"
@@ -121,10 +122,12 @@ static int check(const struct files *files)
 {
     const char *machine =
         json_string_value(json_object_get(files->tables[0], "machine"));
+    size_t rules = json_array_size(json_object_get(files->tables[0], "rules"));
+    size_t limits =
+        json_object_size(json_object_get(files->tables[0], "limits"));
 
-    printf("%zu rules, %zu limits, for %s\n",
-           json_array_size(json_object_get(files->tables[0], "rules")),
-           json_object_size(json_object_get(files->tables[0], "limits")),
+    printf("%zu rule%s, %zu limit%s, for %s\n", rules, text_plural(rules),
+           limits, text_plural(limits),
            machine != NULL ? machine : "any machine");
     return 1;
 }
@@ -342,7 +345,7 @@ static int plot(const struct files *files)
     static char names[GROUPS_MAX][TEXT_BYTES];
     static double us[GROUPS_MAX * FILES_MAX];
     const char *groups[GROUPS_MAX];
-    char title[2 * TEXT_BYTES] = "times of tuned plans", more[TEXT_BYTES];
+    char title[2 * TEXT_BYTES], more[TEXT_BYTES];
     struct gnuplot_bars bars = {.title = title,
                                 .groups = groups,
                                 .series = files->paths,
@@ -366,9 +369,11 @@ static int plot(const struct files *files)
                      files->paths[0]);
         return 0;
     }
-    if (nth_time(files->tables[0], GROUPS_MAX, more) > 0)
-        snprintf(title, sizeof title, "times of tuned plans, the first %d",
-                 GROUPS_MAX);
+    snprintf(title, sizeof title,
+             "times of%s %zu tuned plans: by bytes, and nodes x ranks of each",
+             nth_time(files->tables[0], GROUPS_MAX, more) > 0 ? " the first"
+                                                              : "",
+             bars.groups_count);
     return gnuplot_bars(files->program, "xylem-tuning.png", &bars);
 }
 

@@ -2,6 +2,7 @@
  * there. */
 #include <stdlib.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/tune/tune.h"
 #include "simulator/program/case.h"
 
@@ -92,7 +93,7 @@ int tune_simulation_open(const struct tune_options *options,
     simulated->simulation.program = options->program;
     simulated->simulation.shares_memory = 1;
     simulated->simulation.contenders[0] =
-        (struct contender){.name = "event", .kind = CONTENDER_EVENT};
+        (struct contender){.name = IMPL_XYLEM, .kind = CONTENDER_EVENT};
     simulated->simulation.contenders_count = 1;
     *place = (struct tune_place){
         .state = simulated,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/text.h"
 #include "bench/measure/noise.h"
 #include "bench/tune/tune.h"
 #include "runtime/job/topology.h"
@@ -71,7 +72,8 @@ static void summary_print(const struct tune_search *search)
 
     if (!search->options->quiet)
         fputc('\n', stderr);
-    printf("%zu times measured in %.1f s%s%s\n", search->done,
+    printf("%zu time%s measured in %.1f s%s%s\n", search->done,
+           text_plural(search->done),
            (double)(noise_now_ns() - search->begin_ns) / 1e9,
            search->is_over ? "; the time is over, the same command goes on"
                            : "",
@@ -81,9 +83,9 @@ static void summary_print(const struct tune_search *search)
            search->cost_s,
            exhaustive_s > 0 ? 100 * search->cost_s / exhaustive_s : 0,
            exhaustive_s);
-    printf("%zu of %zu sizes get a rule; against the rules that there are, "
+    printf("%zu of %zu size%s get a rule; against the rules that there are, "
            "calls take %.3f of the time (geometric mean)\n",
-           search->gained, search->compared,
+           search->gained, search->compared, text_plural(search->compared),
            search->compared > 0 ? exp(-search->gain / (double)search->compared)
                                 : 1);
     if (search->checked > 0)

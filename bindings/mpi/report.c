@@ -213,8 +213,9 @@ static void fates_print(void)
 {
     unsigned coll, fate, i, lines = 0;
 
-    fprintf(stderr, "xylem-mpi: xylem %s and %s, %d ranks; of rank 0:\n",
-            xylem_version(), xmpi_front->version, xmpi_state.size);
+    fprintf(stderr, "xylem-mpi: xylem %s and %s, %d rank%s; of rank 0:\n",
+            xylem_version(), xmpi_front->version, xmpi_state.size,
+            xmpi_state.size == 1 ? "" : "s");
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (fate = 0; fate < XMPI_FATES; fate++) {

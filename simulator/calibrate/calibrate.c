@@ -12,6 +12,7 @@
 #include "bench/common/child.h"
 #include "bench/common/cli.h"
 #include "bench/common/results.h"
+#include "bench/common/text.h"
 #include "simulator/calibrate/fit.h"
 #include "simulator/calibrate/measure.h"
 
@@ -173,7 +174,8 @@ static int job_run(calibration_t *calibration, const char *set, uint32_t ranks)
     snprintf(ranks_text, sizeof ranks_text, "%u", ranks);
     snprintf(rounds, sizeof rounds, "%d",
              calibration->settings.quick ? ROUNDS_QUICK : ROUNDS);
-    fprintf(stderr, "measuring with %u ranks (%s)\n", ranks, set);
+    fprintf(stderr, "measuring with %u rank%s (%s)\n", ranks,
+            text_plural(ranks), set);
     if (child_run(&child))
         return 1;
     child_describe(&child, why, sizeof why);

@@ -71,6 +71,11 @@ xylem_status_t sim_noise_trace_load(const char *path,
                                     size_t error_bytes);
 void sim_noise_trace_free(sim_noise_trace_t *trace);
 
+/* What a legend says of noise whose text is `name`: "0 to 20 ms, 10 per
+ * second". */
+void sim_noise_words(const sim_noise_t *noise, const char *name, char *text,
+                     size_t bytes);
+
 /* Part of a second that a core is taken away on average, per million. */
 uint64_t sim_noise_share_ppm(const sim_noise_t *noise);
 

@@ -259,10 +259,10 @@ static void trace_label(const struct sim_campaign *campaign,
     char size[SIM_NAME_BYTES], *c;
 
     text_of_bytes(simulation->bytes, size, sizeof size);
-    snprintf(label, LABEL_BYTES, "simulated %s: %s of %s by %s, %u ranks%s%s",
+    snprintf(label, LABEL_BYTES, "simulated %s: %s of %s by %s, %u rank%s%s%s",
              simulation->machine.name, simulation->coll_name, size,
              simulation->contenders[0].name, simulation->ranks,
-             level > 0 ? ", noise " : "",
+             text_plural(simulation->ranks), level > 0 ? ", noise " : "",
              level > 0 ? sim_campaign_noise(campaign, level) : "");
     for (c = label; *c != '\0'; c++)
         if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')

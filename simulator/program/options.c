@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/registry.h"
 #include "bench/measure/window.h"
@@ -36,7 +37,7 @@ static const struct cli_option table[] = {
     {"size", 's', CLI_BYTES, AT(bytes), 1, MESSAGE_LIMIT, "BYTES",
      "message (default 4M), or each block (4K)"},
     {"impl", 0, CLI_TEXT, AT(impls), 0, 0, "NAME,...",
-     "default event,waitall,blocking where they can"},
+     "default xylem,waitall,blocking where they can"},
     {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
      "such as knomial:4; list shows those of COLL"},
     {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, MESSAGE_LIMIT,
@@ -99,12 +100,11 @@ static const struct cli cli = {
     .summary =
         "Runs a collective of xylem on a simulated machine: the library's own "
         "code, thousands of\nranks in one process, on a virtual clock. Equal "
-        "options and seeds give equal results.\n\nImplementations: event "
-        "(xylem); for trees of bcast and reduce also waitall and\nblocking "
-        "(the "
-        "same network, waiting for all or each of the children) and\n"
-        "elastic:D[:TIME] (synthetic: each call costs every rank TIME, 1 ms by "
-        "default, and a\nrank is at most D calls ahead of the slowest)."
+        "options and seeds give equal results.\n\nImplementations: xylem; for "
+        "trees of bcast and reduce also waitall and blocking (own designs:\n"
+        "the same network, waiting for all or each of the children) and "
+        "elastic:D[:TIME]\n(synthetic: each call costs every rank TIME, 1 ms "
+        "by default, and a rank is at most D\ncalls ahead of the slowest)."
         "\n\nNoise: uniform:10Hz,0-20ms, "
         "periodic:100Hz,50us, sync:10Hz,1ms, poisson:10Hz,1ms,\n"
         "once:1ms@2ms, trace:FILE; each may end in ,rank=R or ,ranks=A-B or "
@@ -133,7 +133,7 @@ static int elastic_parse(const char *text, struct contender *contender)
 
 static int contender_parse(const char *text, struct contender *contender)
 {
-    static const char *const names[] = {[CONTENDER_EVENT] = "event",
+    static const char *const names[] = {[CONTENDER_EVENT] = IMPL_XYLEM,
                                         [CONTENDER_WAITALL] = "waitall",
                                         [CONTENDER_BLOCKING] = "blocking"};
     static const char elastic[] = "elastic";
@@ -145,8 +145,9 @@ static int contender_parse(const char *text, struct contender *contender)
     if (strncmp(text, elastic, strlen(elastic)) == 0)
         return elastic_parse(text + strlen(elastic), contender);
     for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], text) == 0) {
+        if (impl_name_is(names[i], text, strlen(text))) {
             contender->kind = (enum contender_kind)i;
+            snprintf(contender->name, sizeof contender->name, "%s", names[i]);
             return 1;
         }
     }
@@ -178,7 +179,7 @@ static enum cli_result contender_add(struct simulation *simulation,
         cli_complain(program, "--impl names more than %d", SIM_CONTENDERS_MAX);
     else if (!contender_parse(word, contender))
         cli_complain(program,
-                     "--impl %s: expected event, waitall, blocking or "
+                     "--impl %s: expected xylem, waitall, blocking or "
                      "elastic:D[:TIME]",
                      word);
     else if (contender->kind == CONTENDER_EVENT || rivals_can(simulation))
@@ -202,7 +203,8 @@ static enum cli_result contenders_resolve(struct simulation *simulation)
     char word[WORD_BYTES];
 
     if (rest == NULL)
-        rest = rivals_can(simulation) ? "event,waitall,blocking" : "event";
+        rest = rivals_can(simulation) ? IMPL_XYLEM ",waitall,blocking"
+                                      : IMPL_XYLEM;
     while (rest != NULL && result == CLI_RUN) {
         rest = word_next(rest, ',', word);
         result = contender_add(simulation, word);

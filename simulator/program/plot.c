@@ -3,14 +3,21 @@
 #include <stdlib.h>
 
 #include "bench/common/gnuplot.h"
+#include "bench/common/impl_name.h"
 #include "bench/common/text.h"
 #include "simulator/program/report.h"
 
 enum { TITLE_BYTES = 256, ROW_BYTES = 2 * SIM_NAME_BYTES + 8 };
 
-static const char *level_name(const struct sim_campaign *campaign, size_t level)
+static const char *level_words(const struct sim_campaign *campaign,
+                               size_t level, char words[SIM_NAME_BYTES])
 {
-    return level == 0 ? "no noise" : sim_campaign_noise(campaign, level);
+    static const sim_noise_t none = {.kind = SIM_NOISE_NONE};
+    const struct noise_level *noises = campaign->simulation->noises;
+
+    sim_noise_words(level == 0 ? &none : &noises[level - 1].noise,
+                    sim_campaign_noise(campaign, level), words, SIM_NAME_BYTES);
+    return words;
 }
 
 static void title_write(const struct sim_campaign *campaign, char *text,
@@ -21,9 +28,9 @@ static void title_write(const struct sim_campaign *campaign, char *text,
     char size[SIM_NAME_BYTES];
 
     text_of_bytes(simulation->bytes, size, sizeof size);
-    snprintf(text, TITLE_BYTES, "%s of %s on %u ranks of %s, simulated%s",
+    snprintf(text, TITLE_BYTES, "%s of %s on %u rank%s of %s, simulated%s",
              simulation->coll_name, size, simulation->ranks,
-             simulation->machine.name, more);
+             text_plural(simulation->ranks), simulation->machine.name, more);
 }
 
 static int plot_bars(const struct sim_campaign *campaign, const char *path)
@@ -31,13 +38,13 @@ static int plot_bars(const struct sim_campaign *campaign, const char *path)
     const struct simulation *simulation = campaign->simulation;
     double us[SIM_CONTENDERS_MAX * (SIM_NOISES_MAX + 1)];
     const char *groups[SIM_CONTENDERS_MAX], *series[SIM_NOISES_MAX + 1];
-    char title[TITLE_BYTES];
+    char title[TITLE_BYTES], words[SIM_NOISES_MAX + 1][SIM_NAME_BYTES];
     size_t i, level;
 
     for (level = 0; level < campaign->levels; level++)
-        series[level] = level_name(campaign, level);
+        series[level] = level_words(campaign, level, words[level]);
     for (i = 0; i < simulation->contenders_count; i++) {
-        groups[i] = simulation->contenders[i].name;
+        groups[i] = impl_label(simulation->contenders[i].name);
         for (level = 0; level < campaign->levels; level++)
             us[i * campaign->levels + level] =
                 sim_campaign_cell(campaign, i, level)->mean.us.avg;
@@ -61,7 +68,8 @@ static int plot_ranks(const struct sim_campaign *campaign, const char *path)
     double *values = calloc(count * simulation->ranks, sizeof *values);
     char(*names)[ROW_BYTES] = calloc(count, sizeof *names);
     const char **rows = calloc(count, sizeof *rows);
-    char title[TITLE_BYTES];
+    char title[TITLE_BYTES], words[SIM_NAME_BYTES];
+    double end, unit;
     unsigned rank;
     int ok = 0;
 
@@ -69,25 +77,28 @@ static int plot_ranks(const struct sim_campaign *campaign, const char *path)
         goto release;
     for (i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "%s, %s",
-                 simulation->contenders[i / campaign->levels].name,
-                 level_name(campaign, i % campaign->levels));
+                 impl_label(simulation->contenders[i / campaign->levels].name),
+                 level_words(campaign, i % campaign->levels, words));
         rows[i] = names[i];
         for (rank = 0; rank < simulation->ranks; rank++)
             values[i * simulation->ranks + rank] =
                 campaign->cells[i].rank_us[rank];
     }
-    title_write(campaign, title, "");
-    ok = gnuplot_rows(
-        simulation->program, path,
-        &(struct gnuplot_rows){
-            .title = title,
-            .ylabel = "time per call, microseconds",
-            .rows = rows,
-            .rows_count = count,
-            .ranks = simulation->ranks,
-            .values = values,
-            .end = gnuplot_axis_end(values, count * simulation->ranks),
-            .marked = simulation->ranks});
+    end = gnuplot_axis_end(values, count * simulation->ranks);
+    unit = end >= 2000 ? 1000 : 1;
+    for (i = 0; i < count * simulation->ranks; i++)
+        values[i] /= unit;
+    title_write(campaign, title, ": time per call of each rank");
+    ok = gnuplot_rows(simulation->program, path,
+                      &(struct gnuplot_rows){
+                          .title = title,
+                          .ylabel = unit > 1 ? "milliseconds" : "microseconds",
+                          .rows = rows,
+                          .rows_count = count,
+                          .ranks = simulation->ranks,
+                          .values = values,
+                          .end = end / unit,
+                          .marked = simulation->ranks});
 release:
     free(values);
     free(names);

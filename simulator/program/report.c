@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/common/table.h"
+#include "bench/common/text.h"
 #include "bench/measure/coll.h"
 
 enum { LABEL_BYTES = 2 * SIM_NAME_BYTES + 16, LABEL_WIDTH = 24 };
@@ -21,7 +23,8 @@ static void call_print(const struct simulation *simulation)
 
     fputs(simulation->coll_name, stdout);
     if (simulation->coll != XYLEM_COLL_BARRIER)
-        printf(" of %zu bytes", simulation->bytes);
+        printf(" of %zu byte%s", simulation->bytes,
+               text_plural(simulation->bytes));
     if (traits->send_blocks || traits->recv_blocks)
         fputs(" per block", stdout);
     if (traits->has_root)
@@ -31,20 +34,29 @@ static void call_print(const struct simulation *simulation)
 void sim_report_heading(const struct simulation *simulation)
 {
     const sim_machine_t *machine = &simulation->machine;
+    const char *names[SIM_CONTENDERS_MAX];
+    size_t i;
 
-    printf("machine %s: %u nodes of %u ranks (%u cores), %u ranks%s\n",
-           machine->name, simulation->nodes, simulation->ranks_per_node,
-           sim_machine_cores(machine), simulation->ranks,
+    printf("machine %s: %u node%s of %u rank%s (%u core%s), %u rank%s%s\n",
+           machine->name, simulation->nodes, text_plural(simulation->nodes),
+           simulation->ranks_per_node, text_plural(simulation->ranks_per_node),
+           sim_machine_cores(machine), text_plural(sim_machine_cores(machine)),
+           simulation->ranks, text_plural(simulation->ranks),
            simulation->ranks_per_node == 1 ? ""
            : simulation->shares_memory     ? ", shared memory within nodes"
                                            : ", messages within nodes");
     call_print(simulation);
-    printf(", algorithm %s, %u calls for warm-up, seed %u",
+    printf(", algorithm %s, %u call%s for warm-up, seed %u",
            simulation->algorithm != NULL ? simulation->algorithm : "auto",
-           simulation->warmup, simulation->seed);
+           simulation->warmup, text_plural(simulation->warmup),
+           simulation->seed);
     if (simulation->seeds > 1)
         printf(" ... %u", simulation->seed + simulation->seeds - 1);
-    printf("\n\n");
+    putchar('\n');
+    for (i = 0; i < simulation->contenders_count; i++)
+        names[i] = simulation->contenders[i].name;
+    impl_note(stdout, names, simulation->contenders_count);
+    putchar('\n');
     fflush(stdout);
 }
 

@@ -44,19 +44,19 @@ for name in bin/xylem-sim bin/xylem-tune build/bench/xylem-asp; do
     stub "$work/$name" 0
 done
 
-compare -c bcast,barrier --impls event,mpich5,openmpi5-tuned --csv "$work/csv"
+compare -c bcast,barrier --impls xylem,mpich5,openmpi5-tuned --csv "$work/csv"
 check "the ratio is that to the best" \
     grep -Eq '^ +8 +2\.00 +4\.00 +5\.00 +0\.50  mpich5$' "$out"
 check "one launch does all collectives" test "$(
     grep -c -- '-c bcast,barrier ' "$work/started")" -eq 6
 check "the CSV has every round" test "$(wc -l <"$work/csv")" -eq 13
 cp "$work/csv" "$work/before"
-compare -c bcast --impls event,mpich5 --csv "$work/csv"
+compare -c bcast --impls xylem,mpich5 --csv "$work/csv"
 check "a CSV with rows is refused before a run" test \
     "$code:$(wc -l <"$work/started")" = 1:0
 check "and stays" cmp "$work/csv" "$work/before"
 head -n 1 "$work/before" >"$work/csv"
-compare -c bcast --impls event,mpich5 --csv "$work/csv"
+compare -c bcast --impls xylem,mpich5 --csv "$work/csv"
 check "one without rows is filled" test "$(wc -l <"$work/csv")" -eq 5
 
 # The same of the other scripts that write one.
@@ -77,15 +77,15 @@ for words in "studies/choices.sh --bin $work/bin --csv $work/before" \
 done
 check "and they stay" test "$(wc -l <"$work/before"):$(
     cat "$work/folder/own-2"):$(wc -l <"$work/folder/gpu.csv")" = "13:bcast 8 1.0:13"
-compare -c bcast,barrier --impls event,openmpi5-adapt --osu --consume
+compare -c bcast,barrier --impls xylem,openmpi5-adapt --osu --consume
 check "the adapt module is asked for what it has" \
     grep -q 'coll_adapt_priority 100 .*-c bcast .*--osu --consume' "$work/started"
-compare -c bcast --impls event,xylem-openmpi5,xylem-intel,mpich5
+compare -c bcast --impls xylem,xylem-openmpi5,xylem-intel,mpich5
 check "the binding is preloaded" \
     grep -q "openmpi5 .*-x LD_PRELOAD=$work/.*libxylem-mpi.so" "$work/started"
 check "where MPI is used alone nothing is compared" \
     grep -Eq '^ +8 +2\.00 +5\.00 +- +4\.00 ' "$out"
-compare -c bcast --impls event,mpich6
+compare -c bcast --impls xylem,mpich6
 check "what is not there is said" grep -q 'no mpich6 here' "$err"
 compare -c bcats
 check "a wrong collective is refused" test $code -eq 2

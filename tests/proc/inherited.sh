@@ -74,9 +74,9 @@ test_descriptors()
     works "ranks close theirs, later" "$run" -n 2 "$standard" late
     closed "ranks of xylem-bench" "$run" -n 2 "${of[bench]}" -c allreduce \
         -b 8 -e 8 -i 10 --check
-    closed "xylem-noise" "${of[noise]}" -n 2 --impl event --seconds 0.01 \
+    closed "xylem-noise" "${of[noise]}" -n 2 --impl xylem --seconds 0.01 \
         --rounds 1 --warmup 1 -s 1K --max-ms 0
-    closed "xylem-sim" "${of[sim]}" -N 2 -p 2 -s 1K -i 2 --impl event
+    closed "xylem-sim" "${of[sim]}" -N 2 -p 2 -s 1K -i 2 --impl xylem
     closed "xylem-tune" sh -c 'exec "$1" -m stampede2 -N 2 -p 2 -q -c bcast \
         --sizes 64 --minutes 0.001 -o "$2/$$"' sh "${of[tune]}" "$work"
     closed "xylem-info" "${of[info]}"

@@ -4,12 +4,13 @@
 # And the noise that is preloaded into any program. Arguments: xylem-noise,
 # libxylem-noise.so, xylem-run.
 noise=$1 preload=$2 run=$3
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=tests/support/tap.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+. "$tests/support/tap.sh"
 
 campaign()
 {
-    attempt "$noise" -n 2 --impl event,waitall --seconds 0.01 --rounds 1 \
+    attempt "$noise" -n 2 --impl xylem,waitall --seconds 0.01 --rounds 1 \
         --warmup 1 "$@"
 }
 
@@ -30,20 +31,33 @@ check "lists are measured" test "$code" -eq 0
 check "each case has its table" test "$(
     grep -c '^[a-z]*\( of .*\)\?, 2 ranks, ' "$out")" -eq 5
 check "each row has a floor" test "$(
-    grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" -eq 5
+    grep -cE '^xylem +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" -eq 5
 check "the room of what runs ahead is told" test "$(
-    grep -c '^room of event: 512 MiB, ' "$out")" -eq 2
+    grep -c '^room of xylem: 512 MiB, ' "$out")" -eq 2
+check "own designs are said to be such" grep -q \
+    "^waitall: xylem's own designs of what others do" "$out"
+check "one round is no rounds" test \
+    "$(grep -c ', median of 1 round$' "$out")" -eq 5
 check "waitall has broadcasts only" test "$(grep -c '^waitall ' "$out")" -eq 2
 check "the file has rounds and medians" test "$(rows ^noise,)" -eq 28
 
 # Going on with a file: what it has is not measured again.
-sed -i 's/^\(noise,event,bcast,1024,2,1,none,all,\)[0-9.]*/\11234567.000/
-    /^noise,event,barrier/d' "$work/csv"
+sed -i 's/^\(noise,xylem,bcast,1024,2,1,none,all,\)[0-9.]*/\11234567.000/
+    /^noise,xylem,barrier/d' "$work/csv"
 campaign -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --rounds 2 \
     --resume --csv "$work/csv"
 check "what is there is kept" test "$(rows 1,none,all,1234567.000,)" -eq 1
 check "what is not there is measured" test "$(rows ,2,2,)" -eq 14
 check "also what the first round lacked" test "$(rows barrier,0,2,1,)" -eq 2
+
+# As does a file of before, which had another name of the library.
+sed 's/^noise,xylem,/noise,event,/' "$work/csv" >"$work/older"
+cp "$work/older" "$work/before"
+attempt "$noise" -n 2 --impl event,waitall --seconds 0.01 --rounds 2 --warmup 1 \
+    -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --resume --csv "$work/older"
+check "a file with the older name of the library is gone on with" test \
+    "$code" -eq 0 -a "$(grep -c '^xylem ' "$out")" -eq 5
+check "and has all its rows already" cmp "$work/older" "$work/before"
 
 # No way loses a row: with other options the file has what it had, and more.
 cp "$work/csv" "$work/before"
@@ -75,7 +89,7 @@ check "so are those of other settings" test "$(
 campaign -c bcast -s 1K --max-ms 0,5 --mode persistent --resume \
     --csv "$work/csv"
 check "and all stay" is_kept
-printf 'noise,event,bcast,10' >>"$work/csv"
+printf 'noise,xylem,bcast,10' >>"$work/csv"
 campaign -c bcast -s 1K --max-ms 0,5 --resume --csv "$work/csv"
 check "a row that was cut off goes, and no other" test \
     "$code:$(tail -c 1 "$work/csv" | wc -l):$(rows 'bcast,10$')" = 0:1:0
@@ -110,7 +124,7 @@ check "which it leaves as it is" cmp "$work/other" "$work/words"
 # Killed at some moment: the file has whole rows, and is gone on with.
 rm "$work/csv"
 # In a shell of its own, which would tell of it.
-setsid bash -c '"$@"' - "$noise" -n 2 --impl event,local --seconds 0.01 -s 1K \
+setsid bash -c '"$@"' - "$noise" -n 2 --impl xylem,local --seconds 0.01 -s 1K \
     --rounds 99 --max-ms 0,5 --csv "$work/csv" >"$out" 2>"$err" &
 end=$((SECONDS + bound))
 until grep -qs ',[0-9]*,none,all,' "$work/csv" || ((SECONDS > end)); do
@@ -127,7 +141,7 @@ check "after a kill it goes on" test "$code" -eq 0 -a "$kept" -gt 0
 again()
 {
     timeout -s KILL "${1:-300}" bash -c '"$@"' - "$noise" -n 2 \
-        --impl event,waitall -c bcast,allgather --seconds 0.01 -s 1K,4K \
+        --impl xylem,waitall -c bcast,allgather --seconds 0.01 -s 1K,4K \
         --rounds 3 --max-ms 0,5 --csv "$work/killed" --raw "$work/raw" \
         --resume >"$out" 2>"$err"
 }
@@ -153,7 +167,7 @@ check "and leaves no part of a file" test -z "$(
     find "$work" -name '*.part')"
 cp "$work/report" "$work/first"
 check "with all its calls" test "$(
-    cut -d, -f1-2 "$work/raw/event-3.csv" | sort -u | grep -c .)" -eq 5 -a \
+    cut -d, -f1-2 "$work/raw/xylem-3.csv" | sort -u | grep -c .)" -eq 5 -a \
     "$(find "$work/raw" -name '*.csv' | grep -c .)" -ge 6
 is_the_same()
 {
@@ -193,12 +207,12 @@ check "noise of other kinds" grep -q ' poisson:100Hz,1ms .* sync:10Hz,2ms ' "$ou
 campaign -c scan -s 4K --noise 'none;sync:10Hz,2ms;sync:10Hz,2ms;none' \
     --csv "$work/twice"
 check "noise that is named twice is measured once" test "$code" -eq 0 -a \
-    "$(grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" \
-    -eq 1 -a "$(grep -c '^noise,event,scan,4096,2,1,' "$work/twice")" -eq 2
+    "$(grep -cE '^xylem +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" \
+    -eq 1 -a "$(grep -c '^noise,xylem,scan,4096,2,1,' "$work/twice")" -eq 2
 campaign -c bcast,allreduce,barrier -s 4K --max-ms 0,5 --check \
     --mode nonblocking --under-way 4 --launcher "$run  -n {n}"
 check "several calls at once, by a launcher that is given" test "$code" -eq 0 \
-    -a "$(grep -c '^event ' "$out")" -eq 3
+    -a "$(grep -c '^xylem ' "$out")" -eq 3
 check "waitall only blocks" grep -q 'waitall is left out' "$err"
 campaign -c reduce -s 4K --max-ms 0,5 --check --mode persistent --under-way 3
 check "the same with persistent ones" test "$code" -eq 0
@@ -207,22 +221,14 @@ if command -v gnuplot >"$out"; then
         --plot "$work/plot.png"
     check "pictures of each case" test -s "$work/plot-bcast-4096.png" -a \
         -s "$work/plot-reduce-4096-one-rank.png"
-    check "which are whole" python3 -c '
-import sys, zlib
-data, at, kinds = open(sys.argv[1], "rb").read(), 8, []
-while at < len(data):
-    end = at + 8 + int.from_bytes(data[at:at + 4], "big")
-    assert zlib.crc32(data[at + 4:end]) == int.from_bytes(data[end:end + 4], "big")
-    kinds.append(data[at + 4:at + 8])
-    at = end + 4
-assert kinds[-2:] == [b"tEXt", b"IEND"]
-' "$work/plot-bcast-4096.png"
+    check "which are whole" python3 "$tests/support/picture.py" \
+        "$work/plot-bcast-4096.png" "$work/plot-reduce-4096-one-rank.png"
     campaign -c bcast,reduce -s 4K --max-ms 0,5 --plot "$work/plot.png"
     check "its own pictures are drawn again" test "$code" -eq 0
     echo mine >"$work/plot-reduce-4096.png"
     campaign -c bcast,reduce -s 4K --max-ms 0,5 --plot "$work/plot.png"
     check "others are not, and before the runs that is said" test "$code:$(
-        <"$work/plot-reduce-4096.png"):$(grep -c '^event ' "$out")" = 1:mine:0
+        <"$work/plot-reduce-4096.png"):$(grep -c '^xylem ' "$out")" = 1:mine:0
 else
     skip "pictures of each case" "there is no gnuplot"
     skip "which are whole" "there is no gnuplot"

@@ -20,7 +20,7 @@ SIM, WORK = sys.argv.pop(1), sys.argv.pop(1)
 COLUMNS = ("experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,"
            "delayed_us,injected_percent,low_us,high_us,floor_us\n")
 NOISE = ["none", "uniform:10Hz,0-10ms", "uniform:10Hz,0-20ms"]
-IMPLS = {"event": (1100, 1.1), "xylem-openmpi5": (1160, 1.2),
+IMPLS = {"xylem": (1100, 1.1), "xylem-openmpi5": (1160, 1.2),
          "openmpi-tuned": (1730, 4.7), "openmpi-adapt": (2940, 4.5),
          "mpich": (2600, 44)}
 
@@ -148,7 +148,7 @@ def make_campaign(folder):
     for step, name in enumerate(("waits", "event-driven", "with_room")):
         write(path_of(folder, "mechanisms", f"{step}-{name}.csv"),
               [row for row in times_rows("bcast", 16, 1, True)
-               if ",event," in row])
+               if ",xylem," in row])
     for nodes in 1, 2, 4:
         simulate("-m", "cori", "-N", f"{nodes}", "-p", "2", "-s", "64K", "-i",
                  "4", "--noise", "uniform:1000Hz,0-20us", "--csv",
@@ -157,7 +157,7 @@ def make_campaign(folder):
         simulate("-N", "4", "-p", "1", "-s", "64K", "-i", "1", "--warmup", "0",
                  "--per-rank", "--noise", f"once:1ms@0us,rank={rank}", "--csv",
                  path_of(folder, f"once-{rank}.csv"))
-    simulate("-N", "2", "-p", "2", "-s", "64K", "-i", "2", "--impl", "event",
+    simulate("-N", "2", "-p", "2", "-s", "64K", "-i", "2", "--impl", "xylem",
              "--noise", "uniform:1000Hz,0-200us", "--trace",
              path_of(folder, "trace.json"))
     make_trace(path_of(folder, "real.json"))
@@ -231,7 +231,7 @@ class Reading(unittest.TestCase):
 
     def test_whose_delay(self):
         data = d.read([write(path_of("one.csv"), delays_rows(4, 2))])
-        own = data.delays[data.delays["impl"] == "event"].set_index("rank")
+        own = data.delays[data.delays["impl"] == "xylem"].set_index("rank")
         self.assertEqual(set(data.delays["delayed"]), {2})
         self.assertEqual(set(data.delays["held_us"]), {1000.0})
         self.assertEqual(own["delay_us"].to_dict(), {0: 8, 1: 8, 2: 1000, 3: 8})
@@ -283,7 +283,7 @@ class Reading(unittest.TestCase):
     def test_rows_of_one_key_are_told_apart(self):
         path = path_of("apart.csv")
         options = ("-N", "2", "-p", "4", "-s", "64K", "-i", "2", "--impl",
-                   "event", "--noise", "uniform:1000Hz,0-20us", "--resume",
+                   "xylem", "--noise", "uniform:1000Hz,0-20us", "--resume",
                    "--csv", path)
         simulate(*options, "--algorithm", "binary")
         simulate(*options, "--algorithm", "chain")
@@ -301,15 +301,15 @@ class Reading(unittest.TestCase):
             rows = file.read().replace("1100", "1200")
         write_lines(path_of("other-machine.csv"), rows)
         times = d.read([one, path_of("other-machine.csv")]).times
-        names = {name for name in times["impl"] if name.startswith("event")}
-        self.assertEqual(names, {"event (one-machine)",
-                                 "event (other-machine)"})
+        names = {name for name in times["impl"] if name.startswith("xylem (")}
+        self.assertEqual(names, {"xylem (one-machine)",
+                                 "xylem (other-machine)"})
 
     def test_rows_that_nothing_tells_apart_are_refused(self):
         path = path_of("twice.csv")
-        write(path, ['noise,event,bcast,64,2,1,none,all,1.0,,,,,\n'])
+        write(path, ['noise,xylem,bcast,64,2,1,none,all,1.0,,,,,\n'])
         simulated = path_of("same.csv")
-        simulate("-N", "2", "-p", "1", "-s", "1K", "-i", "2", "--impl", "event",
+        simulate("-N", "2", "-p", "1", "-s", "1K", "-i", "2", "--impl", "xylem",
                  "--csv", simulated)
         with open(simulated, encoding="utf-8") as file:
             titles, row = file.read().splitlines()
@@ -330,10 +330,41 @@ class Reading(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("several rows of one cell", err)
 
+    def test_files_with_the_older_name_of_the_library(self):
+        old = path_of("older.csv")
+        write(old, [row.replace(",xylem,", ",event,")
+                    for row in times_rows("bcast", 16, 2, True)])
+        new = write(path_of("newer.csv"), times_rows("bcast", 16, 2, True))
+        for path in old, new:
+            times = d.read([path]).times
+            self.assertEqual(set(times["impl"]), set(IMPLS))
+        self.assertEqual(d.read([old]).times.drop(columns="file").to_csv(),
+                         d.read([new]).times.drop(columns="file").to_csv())
+        path = make_trace(path_of("older.json"))
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        content["traceEvents"] = [
+            {"ph": "M", "name": "process_labels", "pid": 1, "args": {
+                "labels": "simulated cori: bcast of 1 KiB by event, 3 ranks"}},
+            *(e for e in content["traceEvents"] if e["ph"] in "MX")]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        self.assertIn(" by xylem, ", timeline.read(path).what)
+
+    def test_own_designs_are_marked(self):
+        self.assertEqual(d.text_of_impl("waitall, chain"),
+                         "waitall (own design), chain")
+        self.assertEqual(d.text_of_impl("blocking (other)"),
+                         "blocking (own design) (other)")
+        for name in "xylem", "xylem-mpich", "mpich", "openmpi-tuned":
+            self.assertEqual(d.text_of_impl(name), name)
+        self.assertEqual((d.text_of_count(1, "rank"),
+                          d.text_of_count(2.0, "rank")), ("1 rank", "2 ranks"))
+
     def test_seeds(self):
         path = path_of("seeds.csv")
         simulate("-N", "2", "-p", "4", "-s", "64K", "-i", "2", "--impl",
-                 "event", "--noise", "poisson:1kHz,50us", "--seeds", "4",
+                 "xylem", "--noise", "poisson:1kHz,50us", "--seeds", "4",
                  "--csv", path)
         times = d.read([path]).times
         noisy = times[times["noise"] != "none"].iloc[0]
@@ -406,7 +437,7 @@ class Drawing(unittest.TestCase):
     def test_nothing_is_cut_without_a_mark(self):
         rows = []
         for impl, (time, high, floor) in {
-                "event": (20, 22, 19), "waitall": (24, 30, 21),
+                "xylem": (20, 22, 19), "waitall": (24, 30, 21),
                 "openmpi": (26, 500, 22), "mpich": (900, 950, 800)}.items():
             for noise in NOISE[:2]:
                 rows.append(f'noise,{impl},bcast,64,4,1,"{noise}",all,{time},,'

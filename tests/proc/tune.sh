@@ -3,8 +3,9 @@
 # of a job, are what programs then choose by; a search that was broken off goes
 # on; what is no table is said so, and done without. Prints TAP. Arguments:
 # xylem-tune, xylem-sim, xylem-run and xylem-bench.
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # shellcheck source=tests/support/tap.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+. "$tests/support/tap.sh"
 settings_forget
 tune=$(realpath "$1") sim=$(realpath "$2") run=$(realpath "$3")
 bench=$(realpath "$4")
@@ -16,7 +17,7 @@ check "tunes on simulated ranks" test "$code" -eq 0
 check "says what the search cost" grep -q "% of the .* s of an exhaustive" "$out"
 check "writes both collectives" grep -q '"for": "allreduce"' "$table"
 
-chosen="$sim -m stampede2 -N 4 -p 4 -i 1 --impl event -c bcast"
+chosen="$sim -m stampede2 -N 4 -p 4 -i 1 --impl xylem -c bcast"
 XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt $chosen -s 64K
 check "programs choose by it" \
     grep -q "65536 bytes.*rule [0-9]* of $table: simulated on stampede2" "$err"
@@ -166,6 +167,8 @@ if command -v gnuplot >/dev/null; then
     cd "$work" || exit
     attempt "$tune" plot "$work/first" "$work/late"
     check "plots two tables" test "$code" -eq 0 -a -s xylem-tuning.png
+    check "of which nothing is cut off" python3 "$tests/support/picture.py" \
+        xylem-tuning.png
     cd "$OLDPWD" || exit
 fi
 attempt "$tune" merge "$work/none" "$work/none"

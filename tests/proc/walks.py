@@ -32,7 +32,8 @@ def sim(chance):
                "-N", chance.choice("12"), "-p", chance.choice("23"),
                "-s", chance.choice(["1K", "64K"]),
                "-c", chance.choice(["bcast", "reduce", "allreduce"]),
-               "-i", chance.choice("125"), "--impl", "event",
+               "-i", chance.choice("125"),
+               "--impl", chance.choice(["xylem", "event"]),
                "--seeds", chance.choice("123"), "--seed", chance.choice("12")]
     options += chance.choice([[], ["--noise", "uniform:1kHz,0-20us"],
                               ["--noise", "sync:1kHz,10us;poisson:1kHz,9us"]])
@@ -46,7 +47,7 @@ def sim(chance):
 
 def noise(chance):
     options = [NOISE, "-n", chance.choice("22223"), "--impl",
-               chance.choice(["event", "event,waitall"]), "--seconds", "0.002",
+               chance.choice(["event", "xylem", "xylem,waitall"]), "--seconds", "0.002",
                "--warmup", "1", "-c", chance.choice(["bcast", "bcast,reduce"]),
                "-s", chance.choice(["64", "1K,64"]),
                "--rounds", chance.choice("123"), "--seed", chance.choice("12")]

@@ -93,7 +93,7 @@ golden_commands=(
         --messages'
     '-n 1 -p 6 --impl elastic:1,elastic:16:2ms -i 50
         --noise uniform:10Hz,0-20ms'
-    '-m tcp -n 6 -p 2 -s 128K -c reduce --kill 5@0.1ms --impl event
+    '-m tcp -n 6 -p 2 -s 128K -c reduce --kill 5@0.1ms --impl xylem
         --messages'
     '-n 3 -p 4 -c allreduce -s 32K -i 5 --algorithm rabenseifner
         --payload moved --noise poisson:1kHz,50us --messages'
@@ -110,7 +110,7 @@ golden_commands=(
     '-n 3 -p 3 -c gatherv -s 600 --root 4 --kill 2@1us --messages'
     '-n 3 -p 4 -s 1M -i 20 --noise uniform:100Hz,0-2ms'
     '-n 3 -p 4 -c reduce -s 256K -i 20 --noise poisson:1kHz,50us --payload moved
-        --impl event'
+        --impl xylem'
 )
 
 golden()
@@ -137,18 +137,18 @@ fi
 
 test_refusals()
 {
-    refuses '--impl best: expected event' --impl best
-    refuses '--impl : expected event' --impl event,
+    refuses '--impl best: expected xylem' --impl best
+    refuses '--impl : expected xylem' --impl xylem,
     refuses '--impl elastic:0: expected' --impl elastic:0
     refuses '--impl elastic:4:x: expected' --impl elastic:4:x
     refuses '--impl names more than 8' \
-        --impl event,event,event,event,event,event,event,event,event
+        --impl xylem,xylem,xylem,xylem,xylem,xylem,xylem,xylem,xylem
     refuses '-c fold: there is no such collective' -c fold
     refuses '-s 6: a reduction sums floats' -c reduce -s 6
     refuses '-s 6: a reduction sums floats' -c exscan -s 6
     refuses '4096 such blocks are more than' -c gather -s 1G -N 128 -p 32
     refuses '--impl waitall: does bcast and reduce only, no scan' -c scan \
-        --impl event,waitall
+        --impl xylem,waitall
     refuses '--impl elastic:2: does bcast and reduce only, no barrier' \
         -c barrier --impl elastic:2
     refuses '--impl blocking: knows trees only, no algorithm circulant' \
@@ -188,7 +188,7 @@ test_refusals()
     refuses '--kill 9@1ms: expected RANK@TIME' -N 2 -p 4 --kill 9@1ms
     refuses '--trace records one run' --trace "$work/trace.json"
     refuses '--trace records one run' --trace "$work/trace.json" -j 2 \
-        --impl event
+        --impl xylem
     refuses 'elastic moves no data' --impl elastic:1 --payload moved
     refuses '--seed 4294967295 with --seeds 2' --seed 4294967295 --seeds 2
     refuses '--fast is no option' --fast
@@ -252,11 +252,23 @@ test_output()
     works "--jobs" "${small[@]}" --noise poisson:1kHz,50us --seeds 3 \
         --no-wall --jobs 3
     equal "--jobs changes nothing in the outcome" "$work/one" "$out"
-    works "--trace" "${small[@]}" --impl event --trace "$work/trace.json"
-    works "--trace again" "${small[@]}" --impl event --trace "$work/trace.json"
+    simulate "${small[@]}" --no-wall --impl xylem
+    mv "$out" "$work/named"
+    simulate "${small[@]}" --no-wall --impl event
+    equal "the library's older name" "$work/named" "$out"
+    holds "is shown as today's" '^xylem '
+    simulate "${small[@]}" --no-wall
+    holds "own designs are said to be such" \
+        "^waitall, blocking: xylem's own designs of what others do"
+    simulate -N 1 -p 1 -s 1 -i 1 --impl xylem --no-wall --warmup 1
+    holds "one of each is no plural" \
+        '^machine cori: 1 node of 1 rank \(32 cores\), 1 rank$'
+    holds "nor one call" '^bcast of 1 byte, .*, 1 call for warm-up'
+    works "--trace" "${small[@]}" --impl xylem --trace "$work/trace.json"
+    works "--trace again" "${small[@]}" --impl xylem --trace "$work/trace.json"
     echo mine >"$work/mine"
     for file in --trace --goal; do
-        simulate "${small[@]}" -q --impl event --algorithm binary \
+        simulate "${small[@]}" -q --impl xylem --algorithm binary \
             $file "$work/mine"
         check "$file writes no other file over" test \
             "$code:$(<"$work/mine")" = 1:mine
@@ -276,6 +288,12 @@ test_output()
         else
             report "--plot draws" no
         fi
+        simulate "${small[@]}" --impl xylem,blocking --per-rank --noise \
+            'sync:1kHz,50us,ranks=2-4' --plot "$work/ranks.png"
+        simulate -N 1 -p 8 -s 64K -i 2 --warmup 0 --plot "$work/bars.png" \
+            --noise 'uniform:1kHz,0-20us;poisson:0.5kHz,20us,rank=3'
+        check "nothing in pictures is cut off" python3 \
+            "$here/../support/picture.py" "$work"/{ranks,bars}.png
     fi
 }
 
@@ -303,12 +321,21 @@ test_resume()
         simulate "${noisy[@]}" --resume --jobs 3 --csv "$part"
         equal "with jobs, too" "$work/one" "$out"
     done
+    # The sixth cell names the implementation.
+    sed -E 's/^(([^,]*,){5})xylem,/\1event,/' "$file" >"$work/older.csv"
+    cp "$work/older.csv" "$work/before.csv"
+    simulate "${noisy[@]}" --resume --csv "$work/older.csv"
+    equal "a file with the older name of the library is gone on with" \
+        "$work/one" "$out"
+    check "and has all its rows already" test \
+        "$(grep -c ',event,' "$work/older.csv")" -gt 4 -a \
+        "$(cmp "$work/older.csv" "$work/before.csv" 2>&1)" = ''
     works "other options" "${small[@]}" -q --no-wall --resume --csv "$part" \
         --noise 'sync:1kHz,50us' --seed 2
     works "with messages in nodes" "${small[@]}" -q --no-wall --resume \
-        --messages --impl event --csv "$part"
+        --messages --impl xylem --csv "$part"
     works "with windows" "${small[@]}" -q --no-wall --resume --csv "$part" \
-        --window 2,4 --impl event
+        --window 2,4 --impl xylem
     check "take no row away" test "$(
         grep -vcxFf "$part" "$file")" -eq 0
     check "and have rows of their own" test "$(
@@ -335,14 +362,14 @@ test_select()
 {
     local -x XYLEM_VERBOSE=select
 
-    simulate "${small[@]}" -s 1K --impl event --messages
+    simulate "${small[@]}" -s 1K --impl xylem --messages
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4, .*(rule [0-9]* of the built-in table: simulated .*' "$err"; then
         report "XYLEM_VERBOSE=select" yes
     else
         report "XYLEM_VERBOSE=select" no
     fi
-    simulate "${small[@]}" -s 1K --impl event --messages \
+    simulate "${small[@]}" -s 1K --impl xylem --messages \
         --algorithm topology:4
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4, .*(asked for by the call)' "$err"; then
@@ -350,7 +377,7 @@ test_select()
     else
         report "the same tree, asked for" no
     fi
-    simulate "${small[@]}" -s 64K --impl event
+    simulate "${small[@]}" -s 64K --impl xylem
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .* of 2 nodes: han, leaders .*, tree .*; then ' "$err"
     then
@@ -366,7 +393,7 @@ test_payloads()
     local coll mode i step=1
     works "messages of a word or less, of buffers without memory" -q --messages \
         -N 1 -p 12 -c bcast -s 64 --algorithm scatter_allgather -i 1 \
-        --impl event
+        --impl xylem
     [ "$set" = all ] || step=3
     for ((i = 0; i < ${#colls[@]}; i += step)); do
         coll=${colls[i]}
@@ -404,7 +431,7 @@ test_algorithms()
             [ "$coll" = barrier ] || options+=(-s 12000)
             local order=fixed
             [[ $name != node_accumulator ]] || order=arrival
-            XYLEM_REDUCE_ORDER=$order works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
+            XYLEM_REDUCE_ORDER=$order works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl xylem \
                 --payload watched --jitter 1us
         done <"$work/list"
     done
@@ -417,7 +444,7 @@ test_shared_memory()
     for coll in bcast reduce allreduce barrier; do
         for mode in none moved watched; do
             works "$coll in shared memory, payload $mode" -N 3 -p 4 \
-                -c "$coll" -s 300000 -i 3 --impl event --payload $mode \
+                -c "$coll" -s 300000 -i 3 --impl xylem --payload $mode \
                 --noise 'poisson:10kHz,10us' --no-wall
             cp "$out" "$work/$mode"
         done
@@ -426,13 +453,13 @@ test_shared_memory()
         equal "$coll in it: equal times, watched" "$work/moved" "$work/watched"
     done
     holds "names the shared memory" ', 12 ranks, shared memory within nodes$'
-    works "no message stays in a node" -N 3 -p 4 --impl event --no-wall
+    works "no message stays in a node" -N 3 -p 4 --impl xylem --no-wall
     holds "no message stays in a node" '^implementation +switch  unexpected'
     cp "$out" "$work/default"
-    works "--shared-memory" -N 3 -p 4 --impl event --no-wall --shared-memory
+    works "--shared-memory" -N 3 -p 4 --impl xylem --no-wall --shared-memory
     equal "--shared-memory is the default" "$work/default" "$out"
-    works "one node" -N 1 -p 4 --impl event
-    works "--messages" -N 3 -p 4 --impl event --messages
+    works "one node" -N 1 -p 4 --impl xylem
+    works "--messages" -N 3 -p 4 --impl xylem --messages
     holds "names the messages" ', 12 ranks, messages within nodes$'
     holds "with --messages they stay" '^implementation +group +switch  unexpected'
 }
@@ -444,29 +471,29 @@ test_scale()
         --warmup 0 --algorithm bruck:4
     holds "names the size of a block" '^alltoall of 64 bytes per block, alg'
     works "blocks of 256 MiB" -N 2 -p 4 -c allgather -s 256M -i 1 --warmup 0
-    works "2048 ranks" -N 64 -p 32 -s 64K -i 1 --warmup 0 --impl event
+    works "2048 ranks" -N 64 -p 32 -s 64K -i 1 --warmup 0 --impl xylem
     holds "2048 ranks" ', 2048 ranks, '
     works "a message of 8 GiB" -N 2 -p 1 -s 8G --segment 64M -i 1 --warmup 0
-    works "one rank" -N 1 -p 1 --impl event,waitall,blocking,elastic:1 -i 2
+    works "one rank" -N 1 -p 1 --impl xylem,waitall,blocking,elastic:1 -i 2
     works "more ranks than cores" -m saturn -N 1 -p 24 -s 64K -i 2
 }
 
 test_kill()
 {
     local impl coll
-    for impl in event waitall blocking; do
+    for impl in xylem waitall blocking; do
         works "$impl: a rank dies" -N 2 -p 4 --impl $impl --kill 3@0.2ms \
             --messages --payload watched --no-wall
         # What the root has sent it may be done with before.
         holds "$impl: the others end" "^$impl +[01] +[67] "
     done
-    works "a rank dies in shared memory" -N 2 -p 4 --impl event --kill 3@50us \
+    works "a rank dies in shared memory" -N 2 -p 4 --impl xylem --kill 3@50us \
         --payload watched --no-wall
-    holds "the others end" "^event +[01] +[67] "
+    holds "the others end" "^xylem +[01] +[67] "
     for coll in allgather alltoallv reduce_scatter; do
         works "$coll: a rank dies" -N 2 -p 4 -c $coll -s 64K --kill 3@1us \
             --messages --payload watched --no-wall
-        holds "$coll: the others end" "^event +0 +7 "
+        holds "$coll: the others end" "^xylem +0 +7 "
     done
 }
 

@@ -127,7 +127,7 @@ class Goal(unittest.TestCase):
         self.runs += 1
         done = self.run_sim("-N", str(nodes), "-p", "2", "-c", coll, "-s",
                             str(SIZE), "--algorithm", algorithm, "--messages",
-                            "--impl", "event", "-i", "1", "--warmup", "0", "--csv",
+                            "--impl", "xylem", "-i", "1", "--warmup", "0", "--csv",
                             path, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(path, encoding="ascii") as file:

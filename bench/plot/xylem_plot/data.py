@@ -40,6 +40,10 @@ CASE = ["place", "coll", "bytes", "ranks", "nodes"]
 KEY = CASE + ["impl", "noise"]
 GPU_COLUMNS = {"sharing", "coll", "ranks", "design", "which", "bytes", "us",
                "wrong"}
+# The library's name, and that which it had before.
+OURS, OURS_BEFORE = "xylem", "event"
+# Of xylem's benchmarks: what others do, on the same trees and network.
+OWN_DESIGNS = ("waitall", "blocking")
 UNITS_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 
@@ -197,6 +201,8 @@ def of_gpu_script(path):
 def read_table(path):
     table = read_columns(path)
     name = os.path.splitext(os.path.basename(path))[0]
+    if "impl" in table:
+        table = table.assign(impl=table["impl"].replace(OURS_BEFORE, OURS))
     if {"experiment", "impl", "time_us", "round"} <= set(table.columns):
         return of_noise_program(table, name)
     if {"machine", "impl", "avg_us", "noise"} <= set(table.columns):
@@ -337,6 +343,18 @@ def derived(times, key=None):
     return times
 
 
+def text_of_count(count, noun):
+    """"1 rank", "2 ranks"."""
+    return f"{int(count)} {noun}" + ("" if int(count) == 1 else "s")
+
+
+def text_of_impl(impl):
+    """A name as pictures and tables have it."""
+    name = re.match(r"[^, ]*", impl)[0]
+    mark = " (own design)" if name in OWN_DESIGNS else ""
+    return name + mark + impl[len(name):]
+
+
 def text_of_bytes(count):
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit and count % unit == 0:
@@ -349,7 +367,7 @@ def text_of_case(case):
     what = coll if not size else f"{coll} of {text_of_bytes(size)}"
     place = "" if case["place"] == "measured" else f", {case['place']}"
     nodes = f" on {int(case['nodes'])} nodes" if case["nodes"] > 1 else ""
-    return f"{what}, {int(case['ranks'])} ranks{nodes}{place}"
+    return f"{what}, {text_of_count(case['ranks'], 'rank')}{nodes}{place}"
 
 
 def text_of_time(us):

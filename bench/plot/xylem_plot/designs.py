@@ -164,7 +164,7 @@ def has_curve(rows, designs=None):
 
 
 def of_collective(machine, coll, ranks, rows, width):
-    what = f"{coll}, {int(ranks)} ranks"
+    what = f"{coll}, {d.text_of_count(ranks, 'rank')}"
     if has_curve(rows, ["gsb", "btb"]):
         yield "designs", times(rows, of_designs, title_of(
             machine, f"{what}: designs"), width)
@@ -183,14 +183,15 @@ def pictures(table, width):
     for key, rows in later.groupby(["machine", "coll", "ranks"], sort=False):
         if key[1] == "pairs":
             yield f"pairs-{int(key[2])}", times(
-                rows, of_pairs, title_of(key[0], f"{int(key[2]) // 2} pairs of "
-                                         "processes copy at once"), width)
+                rows, of_pairs, title_of(key[0], d.text_of_count(key[2] // 2, "pair") +
+                               " of processes copy at once"), width)
             continue
         for kind, fig in of_collective(*key, rows, width):
             yield f"{kind}-{key[1]}-{int(key[2])}", fig
     firsts = table[table["which"] != "later"]
     for key, rows in firsts.groupby(["machine", "coll", "ranks"], sort=False):
         yield f"first-{key[1]}-{int(key[2])}", ratios(
-            rows, of_firsts, title_of(key[0], f"{key[1]}, {int(key[2])} ranks: "
-                                      "calls until a design has paid"), width,
+            rows, of_firsts, title_of(
+                key[0], f"{key[1]}, {d.text_of_count(key[2], 'rank')}: "
+                "calls until a design has paid"), width,
             "calls", lambda v, _: f"{v:g}")

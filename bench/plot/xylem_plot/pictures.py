@@ -1,6 +1,7 @@
 """The pictures, at the width of a paper's column."""
 
 import math
+import re
 import textwrap
 
 import matplotlib
@@ -37,8 +38,7 @@ plt.rcParams.update({
 
 
 def is_ours(impl):
-    impl = impl.split(",")[0].split(" (")[0]
-    return impl == "event" or impl.startswith("xylem")
+    return impl.startswith(d.OURS)
 
 
 def axis_end(values):
@@ -87,14 +87,15 @@ def interval_of(label=INTERVAL):
                   markersize=5, label=label)
 
 
-def wrapped(name, most=22):
-    """A long name in lines, cut behind its commas."""
-    lines = [""]
-    for part in name.split(", "):
-        if lines[-1] and len(lines[-1]) + len(part) > most:
-            lines[-1] += ","
-            lines.append("")
-        lines[-1] += (", " if lines[-1] else "") + part
+def wrapped(name, most=18):
+    """A long name in lines, cut behind its commas and before parentheses."""
+    first, *parts = re.split(r"(?<=,) | (?=\()", name)
+    lines = [first]
+    for part in parts:
+        if len(lines[-1]) + len(part) >= most:
+            lines.append(part)
+        else:
+            lines[-1] += " " + part
     return "\n".join(lines)
 
 
@@ -203,8 +204,10 @@ def times(case, rows, width):
     end = end_of_times(rows)
     unit, name = time_unit(end)
     height = 1 / (len(noises) + 0.6)
-    fig, ax = plt.subplots(figsize=(
-        width, 0.62 + len(impls) * (len(noises) * 0.125 + 0.09)))
+    names = [wrapped(d.text_of_impl(impl)) for impl in impls]
+    room = max(len(noises) * 0.125 + 0.09,
+               0.12 * max(name.count("\n") + 1 for name in names))
+    fig, ax = plt.subplots(figsize=(width, 0.62 + len(impls) * room))
     labels, broken, cut = [], [], set()
     for i, impl in enumerate(impls):
         for k, noise in enumerate(noises):
@@ -218,7 +221,7 @@ def times(case, rows, width):
             cut |= own
             if CUT_BAR in own:
                 broken.append((end / unit, y))
-    ax.set_yticks(range(len(impls)), [wrapped(impl) for impl in impls])
+    ax.set_yticks(range(len(impls)), names)
     for tick, impl in zip(ax.get_yticklabels(), impls):
         tick.set_fontweight("bold" if is_ours(impl) else "normal")
     ax.tick_params(axis="y", length=0)
@@ -270,8 +273,8 @@ def delays_row(ax, impl, own, delayed, unit, end):
     words = "up to " + d.text_of_time(most * unit) if most > 0 else "no delay"
     if under.any():
         words += f", {d.text_of_time(-values.min() * unit)} earlier"
-    ax.set_title(wrapped(impl, 60), loc="left", pad=2, fontweight="bold"
-                 if is_ours(impl) else "normal")
+    ax.set_title(wrapped(d.text_of_impl(impl), 60), loc="left", pad=2,
+                 fontweight="bold" if is_ours(impl) else "normal")
     ax.set_title(words, loc="right", pad=2, fontsize=6, color="#555555")
     return over.any(), under.any()
 
@@ -340,8 +343,8 @@ def heat(case, rows, width):
         ax.set_facecolor("#bbbbbb")
         image = ax.imshow(grid, vmin=0, vmax=1.2 * held / unit, cmap="magma_r",
                           aspect="equal", interpolation="nearest")
-        ax.set_title(impl, fontweight="bold" if is_ours(impl) else "normal",
-                     pad=2)
+        ax.set_title(wrapped(d.text_of_impl(impl)), pad=2,
+                     fontweight="bold" if is_ours(impl) else "normal")
         ax.spines[["top", "right"]].set_visible(True)
         ax.locator_params(integer=True, nbins=5)
     for ax in axes.flat[max(0, len(impls) - across):len(impls)]:
@@ -408,7 +411,8 @@ def curves(ax, rows, x, y, keep=lambda row: True, impls=None):
                 intervals(ax, own, x, y, LINES[i % len(LINES)])
     handles = [Line2D([], [], color=LINES[i % len(LINES)], markersize=3,
                       marker=MARKERS[i % len(MARKERS)], linewidth=1,
-                      label=impl) for i, impl in enumerate(impls)]
+                      label=d.text_of_impl(impl))
+               for i, impl in enumerate(impls)]
     if len(noises) > 1:
         handles += [Line2D([], [], color="#333333", linewidth=1,
                            linestyle=STYLES[k % len(STYLES)],
@@ -473,7 +477,7 @@ def sizes(place, coll, ranks, rows, width):
     ax.set_xlabel("bytes", labelpad=1)
     ax.set_ylabel("time per call")
     where = "" if place == "measured" else f", {place}"
-    title_of(fig, f"{coll}, {int(ranks)} ranks{where}")
+    title_of(fig, f"{coll}, {d.text_of_count(ranks, 'rank')}{where}")
     legend_below(fig, handles)
     return fig
 

@@ -113,7 +113,7 @@ def times_section(data):
                 ["implementation", "without noise", "time per call",
                  "lies in (95 %)", "slowdown", "amplified", "floor",
                  "noise took"],
-                [(p.is_ours(row["impl"]), [row["impl"],
+                [(p.is_ours(row["impl"]), [d.text_of_impl(row["impl"]),
                                            time_text(row["quiet_us"]),
                                            *times_cells(row)])
                  for _, row in own.iterrows()])
@@ -127,7 +127,7 @@ def delays_row(impl, rows):
     late = others["delay_us"].clip(lower=0)
     bursts = rows["delayed"].nunique()
     return (p.is_ours(impl), [
-        impl, time_text(own.mean()), time_text(late.mean()),
+        d.text_of_impl(impl), time_text(own.mean()), time_text(late.mean()),
         time_text(late.max()),
         f"{(late > held / 10).sum() / bursts:.3g} of "
         f"{len(late) // bursts}",
@@ -182,7 +182,7 @@ def ladder_table(rows, noise):
             d.text_of_slowdown(row["slowdown"]),
             number(row["amplified"], "{:.2f}")]))
         last = row
-    return f"<p>{escape(noise)}</p>" + table(
+    return f"<p>{escape(d.text_of_noise(noise))}</p>" + table(
         ["step", "quiet", "quiet cost of the step", "under noise",
          "the step saves", "slowdown", "amplified"], out)
 
@@ -253,7 +253,8 @@ def simulated_rows(data):
         yield False, [
             row["file"], row["place"].removeprefix("simulated "),
             f"{int(row['nodes'])} × {int(row['ppn'])}",
-            row["coll"] + size, ", ".join(p.ordered(rows["impl"])),
+            row["coll"] + size,
+            ", ".join(map(d.text_of_impl, p.ordered(rows["impl"]))),
             ", ".join(d.text_of_noise(noise)
                       for noise in p.ordered(rows["noise"])),
             str(seeds), parameters.summary(row) or "–"]

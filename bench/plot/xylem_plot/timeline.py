@@ -4,6 +4,8 @@ xylem-sim --trace and XYLEM_TRACE write it."""
 import json
 from dataclasses import dataclass
 
+from . import data as d
+
 
 @dataclass
 class Trace:
@@ -80,13 +82,14 @@ def what_of(events, ranks, operations):
     """What a record is of: what it says itself, or its operations."""
     label = next((event["args"].get("labels", "") for event in events
                   if event.get("name") == "process_labels"), "")
+    label = label.replace(f" by {d.OURS_BEFORE},", f" by {d.OURS},")
     names = list(dict.fromkeys(name for _, name, _, _ in operations))
     if len(names) > 4:
         names = names[:3] + [f"{len(names) - 3} others"]
     if not names:
-        return label or f"{ranks} ranks"
+        return label or d.text_of_count(ranks, "rank")
     simulated = ", simulated" if label.startswith("simulated") else ""
-    return f"{', '.join(names)} on {ranks} ranks{simulated}"
+    return f"{', '.join(names)} on {d.text_of_count(ranks, 'rank')}{simulated}"
 
 
 def read(path, between_us=None):

@@ -8,20 +8,20 @@
 run_3.5()
 {
     run 3.5 -m saturn -N 16 -p 1 -c bcast -s 4M --algorithm binary \
-        --impl event,waitall --noise 'once:1ms@0us,rank=6' -i 1 --warmup 0 \
+        --impl xylem,waitall --noise 'once:1ms@0us,rank=6' -i 1 --warmup 0 \
         --per-rank
 }
 
 draw_3.5()
 {
     table '
-        BEGIN { print "rank,event,event delayed,by,waitall,waitall delayed,by" }
+        BEGIN { print "rank,xylem,xylem delayed,by,waitall,waitall delayed,by" }
         $rank != "all" { us[$rank, $impl, $noise == "none"] = $avg }
         END {
             for (r = 0; r < 16; r++) {
                 printf "%d", r
                 for (i = 1; i <= 2; i++) {
-                    name = i == 1 ? "event" : "waitall"
+                    name = i == 1 ? "xylem" : "waitall"
                     quiet = us[r, name, 1]; late = us[r, name, 0]
                     printf ",%.0f,%.0f,%+.0f", quiet, late, late - quiet
                 }
@@ -33,13 +33,13 @@ held up for 1 ms. When each rank ends, in microseconds"
     aligned <"$out/3.5.csv"
     awk -F, '
         function add(list, r) { return list (list == "" ? "" : ", ") r }
-        NR > 1 && $4 > 500 { event = add(event, $1) }
+        NR > 1 && $4 > 500 { xylem = add(xylem, $1) }
         NR > 1 && $4 > 100 && $4 <= 500 { partly = add(partly, $1) }
         NR > 1 && $7 > 500 { waitall = add(waitall, $1); n++ }
         END {
-            printf "\ndelayed by more than half of the burst: event: %s;", event
+            printf "\ndelayed by more than half of the burst: xylem: %s;", xylem
             printf " waitall: %s\n", n == 16 ? "all ranks" : waitall
-            printf "delayed by more than a tenth of it: event: %s\n", partly
+            printf "delayed by more than a tenth of it: xylem: %s\n", partly
         }' "$out/3.5.csv"
     printed 3.5
     remark "As in the thesis the event-driven broadcast delays rank 6 and its" \
@@ -50,8 +50,8 @@ held up for 1 ms. When each rank ends, in microseconds"
 set xlabel 'rank'
 set ylabel 'time to end, microseconds'
 set yrange [0:*]
-plot file using 1:2 skip 1 with linespoints lc 1 pt 6 title 'event', \
-     file using 1:3 skip 1 with linespoints lc 1 pt 7 title 'event, rank 6 held up', \
+plot file using 1:2 skip 1 with linespoints lc 1 pt 6 title 'xylem', \
+     file using 1:3 skip 1 with linespoints lc 1 pt 7 title 'xylem, rank 6 held up', \
      file using 1:5 skip 1 with linespoints lc 2 pt 6 title 'waitall', \
      file using 1:6 skip 1 with linespoints lc 2 pt 7 title 'waitall, rank 6 held up'
 END
@@ -68,7 +68,7 @@ noise_run()
     [[ $quick == no ]] || { calls=8; reduces=4; seeds=1; }
     for coll in reduce bcast; do
         [[ $coll == bcast ]] || calls=$reduces
-        for impl in event waitall blocking; do
+        for impl in xylem waitall blocking; do
             run "$figure-$coll-$impl" -m "$2" -N "$3" -p "$4" -c $coll -s 4M \
                 -i $calls --impl $impl \
                 --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms'
@@ -77,7 +77,7 @@ noise_run()
     # The same noise on one rank, and on the ranks of one node: fewer bursts,
     # so more runs.
     run "$figure-few" -m "$2" -N "$3" -p "$4" -c bcast -s 4M -i $calls \
-        --impl event,waitall --seeds $seeds \
+        --impl xylem,waitall --seeds $seeds \
         --noise 'uniform:10Hz,0-20ms,rank=500;uniform:10Hz,0-20ms,node=5'
 }
 
@@ -98,7 +98,7 @@ noise_draw()
                 printf "%s,%s,%.0f,%.0f,%.0f,%.0f %%,%.0f %%,%.1f,%.1f\n",
                        $coll, $impl, us[0], us[1], us[2], slow[1], slow[2],
                        by[1], by[2]
-        }' "$figure"-{bcast,reduce}-{event,waitall,blocking} \
+        }' "$figure"-{bcast,reduce}-{xylem,waitall,blocking} \
         >"$out/$figure.csv"
     heading "$figure" "4 MB, $3 ranks of $2, noise on every rank; time per call"
     aligned <"$out/$figure.csv"

@@ -63,7 +63,7 @@ run_6.4()
     local size
     for size in $pair_sizes; do
         run "6.4-$size" -m shaheen2 -N 2 -p 1 -c bcast -s "$size" -i 1 \
-            --warmup 0 --impl event --algorithm flat --segment "$size" \
+            --warmup 0 --impl xylem --algorithm flat --segment "$size" \
             --messages
     done
 }

@@ -17,9 +17,9 @@ node_run()
     local size
     for size in $(node_sizes); do
         run "$1-shm-$size" -m cori -N 1 -p 20 -c "$2" -s "$size" -i 1 \
-            --warmup 0 --impl event
+            --warmup 0 --impl xylem
         run "$1-net-$size" -m cori -N 1 -p 20 -c "$2" -s "$size" -i 1 \
-            --warmup 0 --impl event --messages
+            --warmup 0 --impl xylem --messages
     done
 }
 

@@ -8,7 +8,7 @@ task_run()
 {
     local name=$1
     shift
-    XYLEM_DETACH_BYTES=0 run "$name" -m nacl -i 1 --warmup 0 --impl event \
+    XYLEM_DETACH_BYTES=0 run "$name" -m nacl -i 1 --warmup 0 --impl xylem \
         --per-rank "$@"
 }
 

@@ -25,7 +25,7 @@ tree_run()
             for coll in bcast reduce; do
                 run "$figure-$coll-$tree-$size" -m "$2" -N "$3" -p "$4" \
                     -c $coll -s "$size" --algorithm "$tree" -i 1 --warmup 0 \
-                    --messages --impl event,waitall
+                    --messages --impl xylem,waitall
             done
         done
     done
@@ -44,15 +44,15 @@ tree_draw()
     done
     table '
         BEGIN {
-            print "coll,bytes,event topology,waitall topology,waitall/event," \
-                  "event binary,event binomial,event chain,waitall binary"
+            print "coll,bytes,xylem topology,waitall topology,waitall/xylem," \
+                  "xylem binary,xylem binomial,xylem chain,waitall binary"
         }
         $rank == "all" { us[$impl, $tree] = $last }
         $rank == "all" && $tree == "chain" && $impl == "waitall" {
-            e = us["event", "topology"]; w = us["waitall", "topology"]
+            e = us["xylem", "topology"]; w = us["waitall", "topology"]
             printf "%s,%d,%.0f,%.0f,%.2f,%.0f,%.0f,%.0f,%.0f\n", $coll, $bytes,
-                   e, w, w / e, us["event", "binary"], us["event", "binomial"],
-                   us["event", "chain"], us["waitall", "binary"]
+                   e, w, w / e, us["xylem", "binary"], us["xylem", "binomial"],
+                   us["xylem", "chain"], us["waitall", "binary"]
         }' "${names[@]}" >"$out/$figure.csv"
     heading "$figure" "$3 ranks of $2: microseconds until the last rank ends a
 call that all begin together; topology: chains of nodes, sockets, ..., cores;
@@ -60,7 +60,7 @@ the other trees go by ranks, which fill node after node"
     aligned <"$out/$figure.csv"
     awk -F, '
         $2 == 4194304 {
-            printf "\n%s of 4 MB: event, topology is %.1f times as fast as " \
+            printf "\n%s of 4 MB: xylem, topology is %.1f times as fast as " \
                    "waitall, binary", $1, $9 / $3
         }
         END { print "" }' "$out/$figure.csv"
@@ -79,11 +79,11 @@ set ylabel 'microseconds'
 do for [coll in 'bcast reduce'] {
     file = '$raw/$figure-'.coll.'-plot.csv'
     set title '$figure: '.coll.', $3 ranks of $2' font ',18'
-    plot file using 2:3 skip 1 with linespoints title 'event, topology', \\
+    plot file using 2:3 skip 1 with linespoints title 'xylem, topology', \\
          file using 2:4 skip 1 with linespoints title 'waitall, topology', \\
-         file using 2:6 skip 1 with linespoints title 'event, binary', \\
-         file using 2:7 skip 1 with linespoints title 'event, binomial', \\
-         file using 2:8 skip 1 with linespoints title 'event, chain'
+         file using 2:6 skip 1 with linespoints title 'xylem, binary', \\
+         file using 2:7 skip 1 with linespoints title 'xylem, binomial', \\
+         file using 2:8 skip 1 with linespoints title 'xylem, chain'
 }
 END
 }
@@ -133,7 +133,7 @@ run_4.10()
         for coll in bcast reduce; do
             run "4.10-$coll-$nodes" -m cori -N "$nodes" -p 32 -c $coll -s 4M \
                 --algorithm topology -i 1 --warmup 0 --messages \
-                --impl event,waitall
+                --impl xylem,waitall
         done
     done
 }
@@ -148,14 +148,14 @@ draw_4.10()
     done
     table '
         BEGIN {
-            print "nodes,ranks,bcast event,bcast waitall,reduce event," \
+            print "nodes,ranks,bcast xylem,bcast waitall,reduce xylem," \
                   "reduce waitall"
         }
         $rank == "all" { us[$coll, $impl] = $last }
         $rank == "all" && $coll == "reduce" && $impl == "waitall" {
             printf "%d,%d,%.0f,%.0f,%.0f,%.0f\n", $nodes, 32 * $nodes,
-                   us["bcast", "event"], us["bcast", "waitall"],
-                   us["reduce", "event"], us["reduce", "waitall"]
+                   us["bcast", "xylem"], us["bcast", "waitall"],
+                   us["reduce", "xylem"], us["reduce", "waitall"]
         }' "${names[@]}" >"$out/4.10.csv"
     heading 4.10 "4 MB on Cori, chains at all levels: microseconds until the
 last rank ends a call that all begin together"
@@ -163,7 +163,7 @@ last rank ends a call that all begin together"
     awk -F, '
         NR == 2 { nodes = $1; bcast = $3; reduce = $5 }
         END {
-            printf "\nfrom %d to %d nodes, event: bcast %+.0f %%, reduce " \
+            printf "\nfrom %d to %d nodes, xylem: bcast %+.0f %%, reduce " \
                    "%+.0f %%\n", nodes, $1, 100 * ($3 / bcast - 1),
                    100 * ($5 / reduce - 1)
         }' "$out/4.10.csv"
@@ -176,9 +176,9 @@ last rank ends a call that all begin together"
 set xlabel 'nodes of 32 ranks'
 set ylabel 'microseconds until the last rank ends'
 set yrange [0:*]
-plot file using 1:3 skip 1 with linespoints title 'bcast, event', \
+plot file using 1:3 skip 1 with linespoints title 'bcast, xylem', \
      file using 1:4 skip 1 with linespoints title 'bcast, waitall', \
-     file using 1:5 skip 1 with linespoints title 'reduce, event', \
+     file using 1:5 skip 1 with linespoints title 'reduce, xylem', \
      file using 1:6 skip 1 with linespoints title 'reduce, waitall'
 END
 }

@@ -73,8 +73,8 @@ bench_nodes()
 # noise_measures NAME LAUNCHER: eight ranks under two kinds of noise.
 noise_measures()
 {
-    says "$1" 0 '^event .*%' "$bench/xylem-noise" -n 8 --launcher "$2" \
-        -c bcast,allreduce,barrier -s 4K --impl event --check --rounds 1 \
+    says "$1" 0 '^xylem .*%' "$bench/xylem-noise" -n 8 --launcher "$2" \
+        -c bcast,allreduce,barrier -s 4K --impl xylem --check --rounds 1 \
         --seconds 0.02 --noise 'uniform:10Hz,0-5ms;sync:20Hz,1ms'
 }
 

@@ -10,7 +10,7 @@ noise_cases=18 # the collectives of `-c all`
 campaign()
 {
     timeout -s KILL "${2:-3000}" bash -c '"$@"' - "$bench/xylem-noise" -n 16 \
-        --launcher "$launcher" -c all -s 1K --impl event \
+        --launcher "$launcher" -c all -s 1K --impl xylem \
         --rounds $noise_rounds --seconds 0.01 --warmup 1 --check --resume \
         --csv "$1" \
         --noise 'uniform:10Hz,0-5ms;sync:20Hz,1ms;poisson:50Hz,200us' \
@@ -20,7 +20,7 @@ campaign()
 # rows CSV: what has been measured, of each round.
 rows()
 {
-    grep -E '^noise,event,[^,]*,[0-9]+,16,[0-9]+,' "$1" 2>>"$err"
+    grep -E '^noise,xylem,[^,]*,[0-9]+,16,[0-9]+,' "$1" 2>>"$err"
 }
 
 # A report without its numbers, which the next campaign does not have again.
@@ -36,11 +36,11 @@ is_complete()
     local tables measured medians
     tables=$(grep -cE '^[a-z_]+( of .*)?, 16 ranks, ' "$out")
     measured=$(rows "$1" | grep -c .)
-    medians=$(grep -cE '^noise,event,.*,16,median,' "$1")
+    medians=$(grep -cE '^noise,xylem,.*,16,median,' "$1")
     echo "# $tables cases, $measured measured"
     ((tables == noise_cases && measured == noise_levels * noise_rounds * tables &&
         medians == noise_levels * tables)) &&
-        ! grep -E '^event .*( -|failed)( |$)' "$out" >>"$err" &&
+        ! grep -E '^xylem .*( -|failed)( |$)' "$out" >>"$err" &&
         rows "$1" | awk -F , '
             # Quoted, as they have commas, they are two cells.
             $7 == "none" { next }

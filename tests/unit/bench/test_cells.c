@@ -12,7 +12,7 @@
     "injected_percent,low_us,high_us,floor_us,p50_us,p99_us,max_us,"           \
     "room_bytes\n"
 #define MEDIAN(coll, noise, us, low, high)                                     \
-    "noise,event," coll ",1024,2,median," noise ",all," us ",,0.0," low        \
+    "noise,xylem," coll ",1024,2,median," noise ",all," us ",,0.0," low        \
     "," high ",1.0,,,,0\n"
 
 enum { PATH_BYTES = 64, TEXT_BYTES = 4096 };
@@ -56,7 +56,7 @@ static int files_compare(const char *one, const char *other, char *printed,
 static void test_overlap(void)
 {
     static const char one[] =
-        TITLES "noise,event,bcast,1024,2,1,none,all,10.0,,0.0,,,,,,,0\n" MEDIAN(
+        TITLES "noise,xylem,bcast,1024,2,1,none,all,10.0,,0.0,,,,,,,0\n" MEDIAN(
             "bcast", "none", "10.0", "9.0", "11.0")
             MEDIAN("bcast", "\"uniform:10Hz,0-5ms\"", "20.0", "19.0", "21.0")
                 MEDIAN("scan", "none", "10.0", "9.0", "11.0")
@@ -76,7 +76,7 @@ static void test_overlap(void)
     /* 20, 10; 10, 8.7; 20, 16.7: the upper one in the middle. */
     CHECK(found.width_percent > 16.6 && found.width_percent < 16.7);
     CHECK(strcmp(printed,
-                 "apart: event bcast 1024, 2 ranks, uniform:10Hz,0-5ms: 20.00 "
+                 "apart: xylem bcast 1024, 2 ranks, uniform:10Hz,0-5ms: 20.00 "
                  "us (19.00 to 21.00), 23.00 us (22.00 to 24.00)\n") == 0);
 }
 
@@ -86,7 +86,7 @@ static void test_refused(void)
     static const char whole[] =
         TITLES MEDIAN("bcast", "none", "10.0", "9.0", "11.0");
     static const char broken[] =
-        TITLES "noise,event,bcast,1024,2,1,none,all,10.0,,0.0,,,,,,,0\n";
+        TITLES "noise,xylem,bcast,1024,2,1,none,all,10.0,,0.0,,,,,,,0\n";
     char printed[TEXT_BYTES] = "";
     struct cells_found found;
 

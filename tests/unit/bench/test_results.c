@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/impl_name.h"
 #include "bench/common/results.h"
 #include "tests/support/check.h"
 
@@ -143,6 +144,49 @@ static void test_read(void)
     unlink(path);
 }
 
+/* Files of before have another name of the library. */
+static void test_older_name(void)
+{
+    static const char *const other[] = {"noise", "us", "impl"};
+    static const char file[] = "noise,us,impl\n\"a,event\",1,event\n"
+                               "event,2,mpich\nb,3,events\n";
+    char path[PATH_BYTES], seen[SEEN_BYTES] = "";
+    struct results results;
+    const char *why;
+
+    path_make(path);
+    file_write(path, file);
+    CHECK(results_open(&results, "test", path, other, 3, RESULTS_ADD));
+    results_each(&results, row_join, seen);
+    CHECK(strcmp(seen, "a,event1 event2 b3 ") == 0);
+    table_text(&results.table, "a,event");
+    table_count(&results.table, 1);
+    table_text(&results.table, "xylem");
+    CHECK(results_commit(&results, 1)); /* is there, under the older name */
+    CHECK(results_close(&results));
+    CHECK(has(path, file));
+    seen[0] = '\0';
+    CHECK(results_read(path, other + 1, 2, 2, row_join, seen, &why));
+    CHECK(strcmp(seen, "1xylem 2mpich 3events ") == 0);
+    unlink(path);
+}
+
+static void test_names(void)
+{
+    char text[] = "event,1";
+
+    CHECK(impl_name_is(IMPL_XYLEM, "event", 5));
+    CHECK(impl_name_is(IMPL_XYLEM, "xylem,mpich", 5));
+    CHECK(!impl_name_is(IMPL_XYLEM, "xylem-mpich", 11));
+    CHECK(!impl_name_is("mpich", "event", 5));
+    impl_name_renew(text, 7);
+    CHECK(strcmp(text, "event,1") == 0);
+    impl_name_renew(text, 5);
+    CHECK(strcmp(text, "xylem,1") == 0);
+    CHECK(strcmp(impl_label("waitall"), "waitall (own design)") == 0);
+    CHECK(strcmp(impl_label("mpich"), "mpich") == 0);
+}
+
 static void test_whole(void)
 {
     char path[PATH_BYTES], part[RESULTS_PATH_BYTES];
@@ -190,6 +234,8 @@ static const check_case_t cases[] = {
     {"other files are refused", test_refused},
     {"a row that was cut off", test_cut_off},
     {"columns by name", test_read},
+    {"the library's older name", test_older_name},
+    {"names", test_names},
     {"files that are written whole", test_whole},
     {"parts", test_parts},
 };

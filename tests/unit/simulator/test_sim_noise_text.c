@@ -475,9 +475,39 @@ static void test_bad_arrivals(void)
     }
 }
 
+/* What legends say. */
+static void test_words(void)
+{
+    static const char *const words[][2] = {
+        {"none", "no noise"},
+        {"uniform:10Hz,0-20ms", "0 to 20 ms, 10 per second"},
+        {"periodic:1.5kHz,50us", "50 us, 1500 per second"},
+        {"sync:10Hz,1ms,ranks=2-4",
+         "1 ms at once, 10 per second, ranks 2 to 4"},
+        {"poisson:10Hz,1500us,node=2",
+         "1.5 ms, 10 per second by chance, ranks 16 to 23"},
+        {"once:2s@2ms,rank=6", "once 2 s, rank 6"}};
+    static const sim_noise_t record = {.kind = SIM_NOISE_TRACE};
+    sim_noise_trace_t trace;
+    sim_noise_t noise;
+    char error[ERROR_BYTES], said[ERROR_BYTES];
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof words[0]; i++) {
+        CHECK_EQ(sim_noise_parse(words[i][0], 8, &noise, &trace, error,
+                                 sizeof error),
+                 XYLEM_OK);
+        sim_noise_words(&noise, words[i][0], said, sizeof said);
+        CHECK(strcmp(said, words[i][1]) == 0);
+    }
+    sim_noise_words(&record, "trace:a/b.txt", said, sizeof said);
+    CHECK(strcmp(said, "record b.txt") == 0);
+}
+
 static const check_case_t cases[] = {
     {"texts", test_texts},
     {"texts that are refused", test_refusals},
+    {"words of legends", test_words},
     {"damaged texts", test_damaged},
     {"room for errors", test_short_errors},
     {"files", test_files},
