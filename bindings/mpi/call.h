@@ -255,6 +255,10 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
 /* Looks after the teams that are made while the program goes on; by the hook.
  */
 void xmpi_comms_join(void);
+/* A team of those of the ranks that name one color, in the order of their keys;
+ * NULL: XYLEM_COLOR_NONE. All ranks of the communicator, which is READY. */
+xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
+                               int key, xylem_team_t **team);
 /* Finds its neighbours, if it has a topology; 0: the host has failed. */
 int xmpi_neighbors_find(xmpi_comm_t *comm);
 /* Whether there are sources that are nobody, whose blocks stay as they are. */

@@ -127,7 +127,8 @@ static int is_of_job(MPI_Comm handle, int size, int *relation)
     return is_good;
 }
 
-static xmpi_comm_t *comm_make(MPI_Comm handle)
+/* `is_of_parent`: its ranks are all of a communicator that is of the job. */
+static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
 {
     xmpi_comm_t *comm = calloc(1, sizeof *comm);
     int is_inter = 0, relation = MPI_UNEQUAL;
@@ -142,13 +143,15 @@ static xmpi_comm_t *comm_make(MPI_Comm handle)
         xmpi_host.Comm_rank(handle, &comm->rank) != MPI_SUCCESS ||
         xmpi_host.Comm_size(handle, &comm->size) != MPI_SUCCESS)
         goto fail;
-    if (is_inter || !is_of_job(handle, comm->size, &relation)) {
+    if (is_of_parent) {
+        relation = comm->size == xmpi_state.size ? MPI_SIMILAR : MPI_UNEQUAL;
+    } else if (is_inter || !is_of_job(handle, comm->size, &relation)) {
         comm->state = XMPI_COMM_HOST;
         comm->fate = is_inter ? XMPI_NO_INTRA : XMPI_OTHER_JOB;
         comm->is_for_good = 1;
-    } else if (!xmpi_neighbors_find(comm)) {
-        goto fail;
     }
+    if (comm->state == XMPI_COMM_NEW && !xmpi_neighbors_find(comm))
+        goto fail;
     comm->spans_world = relation != MPI_UNEQUAL;
     comm->is_world = handle == MPI_COMM_WORLD && relation != MPI_SIMILAR;
     if (xmpi_host.Comm_set_attr(handle, keyval, comm) != MPI_SUCCESS)
@@ -167,7 +170,7 @@ static int comm_is_there(xmpi_comm_t *comm, MPI_Comm handle)
     return xmpi_neighbors_find(comm);
 }
 
-xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
+static xmpi_comm_t *comm_find(MPI_Comm handle, int is_of_parent)
 {
     uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
     xmpi_comm_t *comm = NULL;
@@ -180,7 +183,7 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
             MPI_SUCCESS)
         return NULL;
     if (!found)
-        comm = comm_make(handle);
+        comm = comm_make(handle, is_of_parent);
     else if (comm->handle == MPI_COMM_NULL && !comm_is_there(comm, handle))
         return NULL;
     if (comm == NULL)
@@ -189,6 +192,11 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
     last.generation = now;
     last.comm = comm;
     return comm;
+}
+
+xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
+{
+    return comm_find(handle, 0);
 }
 
 /* ---- teams ---- */
@@ -261,6 +269,20 @@ static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
     return team;
 }
 
+/* It was asked whether it has one. */
+static void comm_has_team(xmpi_comm_t *comm)
+{
+    comm->calls = 0;
+    if (comm->team != NULL) {
+        comm->state = XMPI_COMM_READY;
+        return;
+    }
+    comm->state = XMPI_COMM_HOST;
+    comm->fate = XMPI_NO_CONTEXT;
+    if (comm->calls_to_retry < RETRY_MAX)
+        comm->calls_to_retry *= 2;
+}
+
 /* Collective over the communicator; all ranks come to the same result. */
 static void comm_ask(xmpi_comm_t *comm)
 {
@@ -281,15 +303,7 @@ static void comm_ask(xmpi_comm_t *comm)
     } else {
         comm->team = team_make(comm, context);
     }
-    comm->calls = 0;
-    if (comm->team != NULL) {
-        comm->state = XMPI_COMM_READY;
-        return;
-    }
-    comm->state = XMPI_COMM_HOST;
-    comm->fate = XMPI_NO_CONTEXT;
-    if (comm->calls_to_retry < RETRY_MAX)
-        comm->calls_to_retry *= 2;
+    comm_has_team(comm);
 }
 
 void xmpi_comm_connect(MPI_Comm handle)
@@ -532,83 +546,164 @@ int xmpi_Comm_revoke(MPI_Comm handle)
 /* ---- communicators made of others ---- */
 
 /* Of what one is made; the same on all ranks. */
-enum { CONNECTED = 1, OF_SESSION = 2 };
+typedef struct source {
+    xmpi_comm_t *parent; /* whose team is split; NULL: there is none */
+    int is_connected;    /* all ranks have a context */
+    int is_of_session;
+} source_t;
 
-/* Before one is made: whether all ranks of `parent` have a context. A parent
- * that spans the job is the last chance to connect programs that use nothing
- * else than its parts. */
-static unsigned parent_traits(MPI_Comm parent, int may_connect)
+/* How a function makes one. */
+enum {
+    OF_SOME = 0, /* only ranks of the new one call it */
+    OF_ALL = 1,  /* all ranks of the parent do */
+    CONNECTS = 2 /* and may connect the job */
+};
+
+/* Before one is made. A parent that spans the job is the last chance to connect
+ * programs that use nothing else than its parts. */
+static source_t source_of(MPI_Comm handle, int how)
 {
-    xmpi_comm_t *comm = xmpi_comm_find(parent);
-    int is_connected;
+    xmpi_comm_t *parent = xmpi_comm_find(handle);
+    source_t source = {.parent = NULL};
 
-    if (comm == NULL)
+    if (parent == NULL)
+        return source;
+    if (parent->state == XMPI_COMM_JOINING)
+        comm_settle(parent);
+    source.is_of_session = parent->is_of_session;
+    source.is_connected =
+        parent->state == XMPI_COMM_READY ||
+        ((how & CONNECTS) != 0 && parent->spans_world && xmpi_state.size > 1 &&
+         xmpi_context_make(handle) != NULL);
+    if (parent->state == XMPI_COMM_READY && (how & OF_ALL) != 0)
+        source.parent = parent;
+    return source;
+}
+
+/* Alike on the ranks of the new one, and of no other that is made with it: 0
+ * where it has all of the parent's. XYLEM_COLOR_NONE: there is none for this
+ * rank, or the host has failed. */
+static uint32_t color_of(const xmpi_comm_t *parent, MPI_Comm made)
+{
+    MPI_Group parents = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+    int first = 0, rank = MPI_UNDEFINED, size = 0;
+
+    if (made == MPI_COMM_NULL ||
+        xmpi_host.Comm_size(made, &size) != MPI_SUCCESS)
+        return XYLEM_COLOR_NONE;
+    if (size == parent->size)
         return 0;
-    if (comm->state == XMPI_COMM_JOINING)
-        comm_settle(comm);
-    is_connected = comm->state == XMPI_COMM_READY ||
-                   (may_connect && comm->spans_world && xmpi_state.size > 1 &&
-                    xmpi_context_make(parent) != NULL);
-    return (is_connected ? CONNECTED : 0u) |
-           (comm->is_of_session ? OF_SESSION : 0u);
+    if (xmpi_host.Comm_group(parent->handle, &parents) != MPI_SUCCESS ||
+        xmpi_host.Comm_group(made, &group) != MPI_SUCCESS ||
+        xmpi_host.Group_translate_ranks(group, 1, &first, parents, &rank) !=
+            MPI_SUCCESS)
+        rank = MPI_UNDEFINED;
+    if (group != MPI_GROUP_NULL)
+        xmpi_host.Group_free(&group);
+    if (parents != MPI_GROUP_NULL)
+        xmpi_host.Group_free(&parents);
+    return rank == MPI_UNDEFINED ? XYLEM_COLOR_NONE : 1 + (uint32_t)rank;
+}
+
+xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
+                               int key, xylem_team_t **team)
+{
+    xylem_request_t *request;
+    xylem_status_t status =
+        xylem_team_isplit(parent->team, color, (uint32_t)key, team, &request);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = xmpi_request_wait(request);
+    xylem_request_free(request);
+    return status;
+}
+
+/* The parent's team is split as the host has split the parent: one call of
+ * xylem's, also of ranks that are in no new one. The new one's calls are the
+ * host's for now if the parent's team has failed, or a rank is in too many
+ * teams. */
+static void split_team(const xmpi_comm_t *parent, MPI_Comm made,
+                       xmpi_comm_t *comm)
+{
+    xylem_team_t *team = NULL;
+
+    if (xmpi_team_split(parent, color_of(parent, made),
+                        comm == NULL ? 0 : comm->rank, &team) != XYLEM_OK)
+        team = NULL;
+    if (team != NULL &&
+        (comm == NULL || xylem_team_size(team) != (uint32_t)comm->size)) {
+        /* A rank has failed to find out which it is in. */
+        (void)xylem_team_abort(team, "a rank knows nothing of it");
+        xylem_team_destroy(team);
+        team = NULL;
+    }
+    if (comm == NULL)
+        return;
+    comm->team = team;
+    comm_has_team(comm);
 }
 
 /* The new one gets its team at once, while its ranks are in a call that may
  * block: its first collective may be one that does not. */
-static int with_team(int code, unsigned traits, MPI_Info info,
+static int with_team(int code, source_t source, MPI_Info info,
                      const MPI_Comm *made)
 {
     xmpi_comm_t *comm = NULL;
+    int is_known = source.is_connected || source.is_of_session;
 
-    if (code == MPI_SUCCESS && traits != 0 && *made != MPI_COMM_NULL)
-        comm = xmpi_comm_find(*made);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (is_known && *made != MPI_COMM_NULL)
+        comm = comm_find(*made, source.parent != NULL);
     if (comm != NULL)
-        comm->is_of_session = (traits & OF_SESSION) != 0;
-    if ((traits & CONNECTED) != 0 && comm != NULL &&
-        comm->state == XMPI_COMM_NEW)
+        comm->is_of_session = source.is_of_session;
+    if (source.parent != NULL)
+        split_team(source.parent, *made, comm);
+    else if (source.is_connected && comm != NULL &&
+             comm->state == XMPI_COMM_NEW)
         comm_ask(comm);
-    if (code == MPI_SUCCESS)
-        xmpi_hints_take(*made, info);
+    xmpi_hints_take(*made, info);
     return code;
 }
 
-/* A function of MPI's that makes one: its name, whether it may connect the
- * job, what it is told of xylem, its parameters and their names. */
+/* A function of MPI's that makes one: its name, how it does, what it is told of
+ * xylem, its parameters and their names. */
 /* clang-format off */
 #define MAKERS(X)                                                              \
-    X(Comm_dup, 0, MPI_INFO_NULL,                                              \
+    X(Comm_dup, OF_ALL, MPI_INFO_NULL,                                              \
       (MPI_Comm parent, MPI_Comm *made), (parent, made))                       \
-    X(Comm_dup_with_info, 0, info,                                             \
+    X(Comm_dup_with_info, OF_ALL, info,                                             \
       (MPI_Comm parent, MPI_Info info, MPI_Comm *made), (parent, info, made))  \
-    X(Comm_split, 1, MPI_INFO_NULL,                                            \
+    X(Comm_split, OF_ALL | CONNECTS, MPI_INFO_NULL,                                            \
       (MPI_Comm parent, int color, int key, MPI_Comm *made),                   \
       (parent, color, key, made))                                              \
-    X(Comm_create, 1, MPI_INFO_NULL,                                           \
+    X(Comm_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                           \
       (MPI_Comm parent, MPI_Group group, MPI_Comm *made),                      \
       (parent, group, made))                                                   \
-    X(Comm_create_group, 0, MPI_INFO_NULL,                                     \
+    X(Comm_create_group, OF_SOME, MPI_INFO_NULL,                                     \
       (MPI_Comm parent, MPI_Group group, int tag, MPI_Comm *made),             \
       (parent, group, tag, made))                                              \
-    X(Comm_split_type, 1, info,                                                \
+    X(Comm_split_type, OF_ALL | CONNECTS, info,                                                \
       (MPI_Comm parent, int type, int key, MPI_Info info, MPI_Comm *made),     \
       (parent, type, key, info, made))                                         \
-    X(Cart_create, 1, MPI_INFO_NULL,                                           \
+    X(Cart_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                           \
       (MPI_Comm parent, int dims, const int *sizes, const int *periods,        \
        int reorder, MPI_Comm *made),                                           \
       (parent, dims, sizes, periods, reorder, made))                           \
-    X(Cart_sub, 1, MPI_INFO_NULL,                                              \
+    X(Cart_sub, OF_ALL | CONNECTS, MPI_INFO_NULL,                                              \
       (MPI_Comm parent, const int *remain, MPI_Comm *made),                    \
       (parent, remain, made))                                                  \
-    X(Graph_create, 1, MPI_INFO_NULL,                                          \
+    X(Graph_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                          \
       (MPI_Comm parent, int nodes, const int *index, const int *edges,         \
        int reorder, MPI_Comm *made),                                           \
       (parent, nodes, index, edges, reorder, made))                            \
-    X(Dist_graph_create, 1, info,                                              \
+    X(Dist_graph_create, OF_ALL | CONNECTS, info,                                              \
       (MPI_Comm parent, int n, const int *sources, const int *degrees,         \
        const int *ends, const int *weights, MPI_Info info, int reorder,        \
        MPI_Comm *made),                                                        \
       (parent, n, sources, degrees, ends, weights, info, reorder, made))       \
-    X(Dist_graph_create_adjacent, 1, info,                                     \
+    X(Dist_graph_create_adjacent, OF_ALL | CONNECTS, info,                                     \
       (MPI_Comm parent, int in, const int *sources, const int *from, int out,  \
        const int *ends, const int *to, MPI_Info info, int reorder,             \
        MPI_Comm *made),                                                        \
@@ -616,12 +711,12 @@ static int with_team(int code, unsigned traits, MPI_Info info,
 /* clang-format on */
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
-#define MAKER(name, may_connect, hints, parameters, arguments)                 \
+#define MAKER(name, how, hints, parameters, arguments)                         \
     int xmpi_##name parameters                                                 \
     {                                                                          \
-        unsigned traits = parent_traits(parent, may_connect);                  \
+        source_t source = source_of(parent, how);                              \
                                                                                \
-        return with_team(xmpi_host.name arguments, traits, hints, made);       \
+        return with_team(xmpi_host.name arguments, source, hints, made);       \
     }
 MAKERS(MAKER)
 /* NOLINTEND(readability-function-size) */
@@ -636,5 +731,5 @@ int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
         return MPI_ERR_UNSUPPORTED_OPERATION;
     return with_team(
         xmpi_host.Comm_create_from_group(group, name, info, handler, made),
-        CONNECTED | OF_SESSION, info, made);
+        (source_t){.is_connected = 1, .is_of_session = 1}, info, made);
 }

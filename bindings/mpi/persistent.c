@@ -159,14 +159,7 @@ static int has_one_node(xmpi_comm_t *comm)
 /* All ranks of the communicator are here, in the same order. */
 static xylem_status_t team_join(const xmpi_comm_t *comm, xylem_team_t **team)
 {
-    xylem_request_t *request;
-    xylem_status_t status = xylem_team_idup(comm->team, team, &request);
-
-    if (status != XYLEM_OK)
-        return status;
-    status = xmpi_request_wait(request);
-    xylem_request_free(request);
-    return status;
+    return xmpi_team_split(comm, 0, comm->rank, team);
 }
 
 /* Those of the communicator's team, or, when these are used up, of another. */
