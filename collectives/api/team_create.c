@@ -7,6 +7,8 @@
 
 #include "collectives/choose/compose.h"
 #include "collectives/data/call_word.h"
+#include "collectives/device/way.h"
+#include "collectives/node/kept.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
@@ -19,6 +21,7 @@ typedef struct row {
     uint32_t parent_rank;
     uint32_t serial;    /* of the rank's teams: never used twice */
     uint32_t has_place; /* in the memory of its node */
+    xyl_board_offer_t offer;
 } row_t;
 
 typedef struct team_request {
@@ -29,6 +32,7 @@ typedef struct team_request {
     uint32_t color;
     uint32_t number; /* of the parent's children */
     int has_place;
+    struct xyl_board *offered; /* NULL: none, or the team has it */
     xylem_team_t **team_out;
 } team_request_t;
 
@@ -67,7 +71,7 @@ static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
     const xylem_team_t *parent = request->request.team;
     xylem_team_t *team = request->reserved;
     uint32_t i, rank = 0;
-    int all_have_places = 1;
+    int all_have_places = 1, all_offer = request->table[0].offer.key != 0;
 
     assert(count > 0); /* the caller's own row is among them */
     for (i = 0; i < count; i++) {
@@ -75,6 +79,8 @@ static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
         team->world_ranks[i] = xyl_team_world_rank(parent, row->parent_rank);
         team->peer_slots[i] = (uint16_t)row->slot;
         all_have_places &= row->has_place != 0;
+        all_offer &=
+            xyl_board_offers_equal(&row->offer, &request->table[0].offer);
         if (row->parent_rank == parent->rank)
             rank = i;
     }
@@ -83,6 +89,10 @@ static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
                     key_of(team->world_ranks[0], request->table[0].serial));
     xyl_team_is_child(team, parent, request->number);
     xyl_node_team_places(team, request->has_place, all_have_places);
+    if (all_offer && xyl_node_team_takes_board(team, request->offered)) {
+        xyl_device_way_goes_on(team, request->table[0].offer.word);
+        request->offered = NULL;
+    }
     return team;
 }
 
@@ -122,6 +132,7 @@ static void table_done(void *arg, xylem_status_t status)
     if (team == NULL && request->has_place)
         xyl_node_place_return(request->request.context);
     xyl_team_unreserve(request->request.context, request->reserved);
+    xyl_node_board_give_up(request->request.context, request->offered);
     if (status == XYLEM_OK)
         *request->team_out = team;
     xyl_context_team_ended(request->request.context);
@@ -135,7 +146,7 @@ static void nothing_to_start(xylem_request_t *request)
 
 static const xyl_request_ops_t team_request_ops = {.start = nothing_to_start};
 
-static void fill_row(team_request_t *request, uint32_t key)
+static void fill_row(team_request_t *request, uint32_t key, uint32_t size)
 {
     const xylem_team_t *parent = request->request.team;
     row_t *row = &request->table[parent->rank];
@@ -146,19 +157,24 @@ static void fill_row(team_request_t *request, uint32_t key)
         request->slot = xyl_context_slot_acquire(parent->context);
     request->has_place = request->color != XYLEM_COLOR_NONE &&
                          xyl_node_place_draw(parent->context);
+    request->offered = request->color == XYLEM_COLOR_NONE
+                           ? NULL
+                           : xyl_node_board_offered(parent, size);
     *row = (row_t){request->color,
                    key,
                    request->slot,
                    parent->rank,
                    1 + atomic_fetch_add_explicit(&parent->context->teams_made,
                                                  1, memory_order_relaxed),
-                   (uint32_t)request->has_place};
+                   (uint32_t)request->has_place,
+                   xyl_board_offer(request->offered)};
     if (request->color == XYLEM_COLOR_NONE)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }
 
 static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
-                                  uint32_t key, xylem_team_t **team_out,
+                                  uint32_t key, uint32_t size,
+                                  xylem_team_t **team_out,
                                   xylem_request_t **request_out)
 {
     team_request_t *request = (team_request_t *)(void *)xyl_request_create(
@@ -199,19 +215,21 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     request->number = 1 + atomic_fetch_add_explicit(&parent->children, 1,
                                                     memory_order_relaxed);
     request->team_out = team_out;
-    fill_row(request, key);
+    fill_row(request, key, size);
     xyl_context_team_begins(parent->context);
     *request_out = &request->request;
     xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
 }
 
+/* `size`: ranks of the new team; 0: this one does not know. */
 static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
-                                  uint32_t key, xylem_team_t **team_out,
+                                  uint32_t key, uint32_t size,
+                                  xylem_team_t **team_out,
                                   xylem_request_t **request_out)
 {
     xylem_status_t status =
-        split_begin(parent, color, key, team_out, request_out);
+        split_begin(parent, color, key, size, team_out, request_out);
 
     if (status != XYLEM_OK)
         xyl_call_is_refused(parent, status);
@@ -363,7 +381,10 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
 
     if (status != XYLEM_OK)
         return status;
-    return split_start(parent, color, key, team_out, request_out);
+    /* Most calls that look like xylem_team_dup's are one. */
+    return split_start(parent, color, key,
+                       color == 0 && key == parent->rank ? parent->size : 0,
+                       team_out, request_out);
 }
 
 xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
@@ -374,7 +395,8 @@ xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
 
     if (status != XYLEM_OK)
         return status;
-    return split_start(parent, 0, parent->rank, team_out, request_out);
+    return split_start(parent, 0, parent->rank, parent->size, team_out,
+                       request_out);
 }
 
 /* The position of this rank in the list; XYLEM_COLOR_NONE: it is not there. */
@@ -426,7 +448,7 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
         return status;
     }
     return split_start(parent, position == XYLEM_COLOR_NONE ? position : 0,
-                       position, team_out, request_out);
+                       position, count, team_out, request_out);
 }
 
 static xylem_status_t team_finish(xylem_status_t status,

@@ -185,6 +185,14 @@ void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args)
         xyl_device_of_team(team)->calls--;
 }
 
+void xyl_device_way_goes_on(xylem_team_t *team, uint64_t word)
+{
+    xyl_device_team_t *state = xyl_device_of_team(team);
+
+    state->calls = state->reserved = word & ~they_ask;
+    state->asks_from = (word & they_ask) != 0 ? state->calls : 0;
+}
+
 int xyl_device_is_possible(const xylem_team_t *team,
                            const xylem_coll_args_t *args,
                            const xyl_problem_t *problem)

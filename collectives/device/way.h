@@ -68,4 +68,8 @@ static inline void xyl_device_way_undo(xylem_team_t *team,
         xyl_device_way_back(team, args);
 }
 
+/* The team, which has made no call, goes on where an earlier one of its ranks
+ * has left the node's word for it (node.h), as all ranks know. */
+void xyl_device_way_goes_on(xylem_team_t *team, uint64_t word);
+
 #endif

@@ -136,6 +136,7 @@ typedef struct xyl_board {
     unsigned polls_from; /* the place there of who is polled first */
     struct xyl_board *previous_busy, *next_busy;
     struct xyl_board *next_left; /* see node.c */
+    uint64_t parent_key;         /* see kept.h */
     int has_place;               /* in the directory, which this rank drew */
 } xyl_board_t;
 

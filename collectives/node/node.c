@@ -6,6 +6,7 @@
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
 #include "collectives/node/groups.h"
+#include "collectives/node/kept.h"
 #include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/tagged.h"
@@ -42,14 +43,71 @@ int xyl_node_may_have_board(const xylem_team_t *team)
            team->size >= 2 && team->size <= XYL_BOARD_SEATS_MAX;
 }
 
+/* ---- boards that are left ---- */
+
+/* Those to which all seats have come by now, or all. */
+static void boards_destroy(xylem_context_t *context, int all)
+{
+    xyl_board_t **link, *board;
+
+    pthread_mutex_lock(&context->lock);
+    link = &xyl_node_of_context(context)->left;
+    while (*link != NULL) {
+        board = *link;
+        if (!all && !xyl_board_is_complete(board)) {
+            link = &board->next_left;
+            continue;
+        }
+        *link = board->next_left;
+        if (board->has_place)
+            xyl_node_place_return(context);
+        xyl_board_destroy(board);
+        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 0,
+                              memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* `boards`, by next_left; NULL: none. */
+static void boards_leave(xylem_context_t *context, xyl_board_t *boards)
+{
+    xyl_board_t *last = boards;
+
+    if (boards == NULL)
+        return;
+    while (last->next_left != NULL)
+        last = last->next_left;
+    pthread_mutex_lock(&context->lock);
+    last->next_left = xyl_node_of_context(context)->left;
+    xyl_node_of_context(context)->left = boards;
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* 1: there was one. */
+static int kept_give_up(xylem_context_t *context)
+{
+    xyl_board_t *boards = xyl_kept_take_all(context);
+
+    boards_leave(context, boards);
+    boards_destroy(context, 0);
+    return boards != NULL;
+}
+
+void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board)
+{
+    if (board == NULL)
+        return;
+    board->next_left = NULL;
+    boards_leave(context, board);
+    boards_destroy(context, 0);
+}
+
 /* ---- places ---- */
 
-int xyl_node_place_draw(xylem_context_t *context)
+static int place_draw(xylem_context_t *context)
 {
     xyl_node_context_t *node = xyl_node_of_context(context);
 
-    if (context->shm == NULL) /* that of other ranks decides */
-        return 1;
     if (atomic_load_explicit(&node->is_short, memory_order_relaxed))
         return 0;
     /* The world team has one, and so has the pool. */
@@ -58,6 +116,14 @@ int xyl_node_place_draw(xylem_context_t *context)
         return 1;
     xyl_node_place_return(context);
     return 0;
+}
+
+/* Boards that are kept have places, too. */
+int xyl_node_place_draw(xylem_context_t *context)
+{
+    return context->shm == NULL || /* that of other ranks decides */
+           place_draw(context) ||
+           (kept_give_up(context) && place_draw(context));
 }
 
 void xyl_node_place_return(xylem_context_t *context)
@@ -109,6 +175,23 @@ static xylem_status_t pool_attach(xylem_context_t *context)
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
 }
 
+static xylem_status_t board_attach(xylem_context_t *context, uint64_t key,
+                                   const uint32_t *ranks,
+                                   const xyl_group_t *seats,
+                                   xyl_board_t **board_out)
+{
+    xylem_status_t status;
+
+    pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
+    status = pool_attach(context);
+    if (status == XYLEM_OK)
+        status = xyl_board_create(
+            context->shm, &xyl_node_of_context(context)->pool, key, ranks,
+            seats->size, seats->rank, longest_window(context), board_out);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
 static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
                                    uint64_t key, xyl_board_t **board_out)
 {
@@ -121,13 +204,9 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
     for (i = 0; i < seats->size; i++)
         ranks[i] = xyl_team_world_rank(team, xyl_group_rank(seats, i));
-    pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
-    status = pool_attach(context);
-    if (status == XYLEM_OK)
-        status = xyl_board_create(
-            context->shm, &xyl_node_of_context(context)->pool, key, ranks,
-            seats->size, seats->rank, longest_window(context), board_out);
-    pthread_mutex_unlock(&context->lock);
+    status = board_attach(context, key, ranks, seats, board_out);
+    if (status != XYLEM_OK && kept_give_up(context))
+        status = board_attach(context, key, ranks, seats, board_out);
     if (status == XYLEM_OK)
         (*board_out)->has_place = 1;
     /* Teams that are made from now on do without. */
@@ -198,6 +277,33 @@ _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team)
     return board_of(team, &seats, &board) == XYLEM_OK ? xyl_board_spare(board)
                                                       : NULL;
 }
+
+/* ---- boards of teams before ---- */
+
+xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size)
+{
+    return xyl_kept_take(parent->context, parent->key, size);
+}
+
+int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board)
+{
+    team_node_t *node = node_of_team(team);
+    uint32_t i;
+
+    if (!xyl_node_may_have_board(team) || board->seats.count != team->size)
+        return 0;
+    for (i = 0; i < team->size; i++)
+        if (board->seats.ranks[i] != xyl_team_world_rank(team, i))
+            return 0;
+    if (node->has_place) /* the board has one */
+        xyl_node_place_return(team->context);
+    node->has_place = 0;
+    board->next_left = NULL;
+    node->board = board;
+    return 1;
+}
+
+/* ---- calls that are refused ---- */
 
 typedef struct refusal {
     xyl_task_t task;
@@ -285,30 +391,6 @@ static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for groups of ranks");
 }
 
-/* Those of boards that have been left to which all seats have come by now, or
- * all. */
-static void boards_destroy(xylem_context_t *context, int all)
-{
-    xyl_board_t **link, *board;
-
-    pthread_mutex_lock(&context->lock);
-    link = &xyl_node_of_context(context)->left;
-    while (*link != NULL) {
-        board = *link;
-        if (!all && !xyl_board_is_complete(board)) {
-            link = &board->next_left;
-            continue;
-        }
-        *link = board->next_left;
-        if (board->has_place)
-            xyl_node_place_return(context);
-        xyl_board_destroy(board);
-        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 0,
-                              memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&context->lock);
-}
-
 /* Seats leave a board when all have come. In a team that has failed this rank
  * may have no board, and others one, with windows. (Of a team on several nodes
  * it is not known then who has seats.) */
@@ -328,10 +410,17 @@ static xyl_board_t *board_to_leave(xylem_team_t *team)
     return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
 }
 
+/* Nothing is left on it, as its team has ended well. */
+static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
+{
+    return team->parent_key != 0 && !xyl_team_has_failed(team) &&
+           team->is_one_node && board->first == NULL &&
+           node_of_team(team)->tagged == NULL && xyl_team_refusals(team) == 0;
+}
+
 static void team_ends(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
-    xyl_node_context_t *boards = xyl_node_of_context(context);
     xyl_board_t *board = node_of_team(team)->board;
 
     free(node_of_team(team)->group_of);
@@ -341,16 +430,20 @@ static void team_ends(xylem_team_t *team)
         xyl_node_place_return(context);
     if (board == NULL)
         return;
-    pthread_mutex_lock(&context->lock);
-    board->next_left = xyl_tagged_end(node_of_team(team)->tagged, boards->left);
-    boards->left = board;
-    pthread_mutex_unlock(&context->lock);
+    if (may_be_kept(team, board)) {
+        board = xyl_kept_put(context, board, team->parent_key);
+        xyl_node_board_give_up(context, board);
+        return;
+    }
+    board->next_left = xyl_tagged_end(node_of_team(team)->tagged, NULL);
+    boards_leave(context, board);
     boards_destroy(context, 0);
 }
 
 /* Nor has any other rank's context a team any more. */
 static void context_ends(xylem_context_t *context)
 {
+    (void)kept_give_up(context);
     boards_destroy(context, 1);
     xyl_shm_pool_detach(&xyl_node_of_context(context)->pool);
 }

@@ -19,6 +19,17 @@ void xyl_node_place_return(xylem_context_t *context);
 /* The team takes what this rank has drawn; once, before it is used. */
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
+/* A board that this rank keeps, for a team that is made of `parent` and has
+ * `size` ranks (0: it is not known); NULL: it has none. Any thread, as what
+ * follows. */
+struct xyl_board *xyl_node_board_offered(const xylem_team_t *parent,
+                                         uint32_t size);
+/* The team, which has its places, takes it (all ranks have offered it), unless
+ * it is of other ranks. 1: it has. */
+int xyl_node_team_takes_board(xylem_team_t *team, struct xyl_board *board);
+/* This rank gives it up; NULL is allowed. */
+void xyl_node_board_give_up(xylem_context_t *context, struct xyl_board *board);
+
 /* In the place of the next call one was refused, whose word this is: whoever
  * waits for this rank may find it; 0: none, but a request could not be made. A
  * team whose board cannot be had here fails. Any thread. */
@@ -109,6 +120,7 @@ typedef struct xyl_node_context {
     uint64_t moved;          /* by these in the present turn, see there */
     unsigned hasty_stages;   /* on these, for which the net matters most */
     struct xyl_board *left;  /* see node.c; by the context's lock */
+    struct xyl_board *kept;  /* see kept.h; the same */
     _Atomic uint32_t places; /* drawn */
     _Atomic int is_short;    /* a board could not be mapped */
     xyl_shm_pool_t pool;     /* of windows; see board.h */

@@ -1,0 +1,37 @@
+/* Boards that teams have left when they ended, for the next team of the same
+ * ranks: a new one costs a hundred microseconds. A rank offers one in the row
+ * by which it tells the others of a new team that it is there; if all ranks of
+ * the team have offered the same, and it is of these ranks in this order, all
+ * go on with it, as if the earlier team had made further calls. Whoever offers
+ * a board has ended what it had to do there, so nobody is left on it.
+ *
+ * A rank may have reasons of its own not to keep or to offer a board; an offer
+ * that is not taken is given up. Any thread, by the context's lock. */
+#ifndef XYL_COLLECTIVES_NODE_KEPT_H
+#define XYL_COLLECTIVES_NODE_KEPT_H
+
+#include "collectives/node/board.h"
+#include "runtime/core/context.h"
+
+/* What a rank says of one; equal on ranks that have called the same there. */
+typedef struct xyl_board_offer {
+    uint64_t key; /* 0: it has none */
+    uint64_t next, past;
+    uint64_t word; /* xyl_board_spare */
+} xyl_board_offer_t;
+
+/* Of a team that was made of this parent. Returns owned another that has to
+ * give way, or NULL. */
+xyl_board_t *xyl_kept_put(xylem_context_t *context, xyl_board_t *board,
+                          uint64_t parent_key);
+/* The last such, of so many seats (0: any number). Returns owned, or NULL. */
+xyl_board_t *xyl_kept_take(xylem_context_t *context, uint64_t parent_key,
+                           uint32_t seats);
+/* Returns owned all of them, by next_left. */
+xyl_board_t *xyl_kept_take_all(xylem_context_t *context);
+
+xyl_board_offer_t xyl_board_offer(const xyl_board_t *board);
+int xyl_board_offers_equal(const xyl_board_offer_t *a,
+                           const xyl_board_offer_t *b);
+
+#endif
