@@ -33,7 +33,10 @@ ranks=
 anyway=no
 failures=0
 busy_percent=2 # of the time: a fifth of the noise that is injected
-build_loops=100
+# What the time to install and build is estimated by, in loops of probe().
+fetch_rate=20 # MB a second
+unpack_loops=25 # per 100 MB
+build_loops=200
 limit=120 # seconds, without the time to install and build
 
 usage()
@@ -112,9 +115,15 @@ logged()
     fail "building failed; the whole log is $out/build.log"
 }
 
-# What there will not be, before anything is measured.
+# What there will not be, before anything is measured; building needs more than that.
 missing_say()
 {
+    local tool
+
+    for tool in meson ninja cc; do
+        command -v $tool >/dev/null ||
+            fail "xylem cannot be built: $tool is not installed (tools/deps.sh build)"
+    done
     command -v gnuplot >/dev/null || echo "no pictures: gnuplot is not installed"
     command -v mpirun.openmpi >/dev/null ||
         echo "no comparison with Open MPI: it is not installed"
@@ -122,29 +131,53 @@ missing_say()
         echo "no comparison with MPICH: it is not installed"
 }
 
-# Seconds that a loop of bash takes here, which tell a fast core from a slow one.
-core_seconds()
+# Sets `loop`, the seconds of a core that a loop of bash takes here while each core has
+# one, and `longer`, how many times as long the loops take because of other programs.
+probe()
 {
-    local TIMEFORMAT=%U
-    { time for ((i = 0; i < 300000; i++)); do :; done; } 2>&1
+    local TIMEFORMAT='%R %U %S' j i
+
+    read -r loop longer < <({
+        time {
+            for ((j = 0; j < cores; j++)); do
+                for ((i = 0; i < 300000; i++)); do :; done &
+            done
+            wait
+        }
+    } 2>&1 | awk -v cores="$cores" '{
+        longer = cores * $1 / ($2 + $3)
+        printf "%.3f %.1f\n", ($2 + $3) / cores, (longer > 1 ? longer : 1)
+    }')
 }
 
-# How many seconds, by estimate: packages come with 8 MB a second and are unpacked as
-# fast, a build takes 100 times what the loop takes.
+# computing LOOPS PROCESSES: the seconds that so many loops take here, in so many processes.
+computing()
+{
+    awk -v work="$1" -v processes="$2" -v loop="$loop" -v longer="$longer" \
+        -v cores="$cores" 'BEGIN {
+            share = cores / longer
+            printf "%.0f\n", work * loop / (share < processes ? share : processes)
+        }'
+}
+
+# How many seconds, by estimate.
 announce()
 {
-    local bytes=0 fetch=0 build=0 measure=$((limit > 0 ? limit : 600))
+    local bytes=0 megabytes fetch=0 build=0 measure=$limit
 
+    echo "looking up what is missing here"
     [[ $install == no ]] || bytes=$(bash tools/deps.sh --size build demo)
-    fetch=$(awk -v b="${bytes:-0}" 'BEGIN { printf "%.0f", b / 4e6 }')
-    if [[ ! -x $noise ]]; then
-        build=$(awk -v core="$(core_seconds)" -v cores="$cores" -v loops=$build_loops \
-            'BEGIN { printf "%.0f", core * loops / cores }')
+    megabytes=$((${bytes:-0} / 1000000))
+    if [[ ! -x $noise || $megabytes -gt 0 ]]; then
+        probe
+        fetch=$((megabytes / fetch_rate + $(computing $((megabytes * unpack_loops / 100)) 1)))
+        [[ -x $noise ]] || build=$(computing $build_loops $cores)
     fi
-    [[ $quick == no ]] || measure=30
-    printf 'about %d s: %d to download and install %d MB, %d to build, %d to measure\n' \
-        $((fetch + build + measure)) "$fetch" $((${bytes:-0} / 1000000)) "$build" \
-        "$measure"
+    printf 'about %d s: %d to download %d MB (at %d MB a second) and install them, ' \
+        $((fetch + build + measure)) "$fetch" "$megabytes" $fetch_rate
+    printf '%d to build, %d at most to measure\n' "$build" "$measure"
+    more_than "${longer:-1}" 1.2 || return 0
+    echo "this machine is busy: computing takes $longer times as long as without other programs"
 }
 
 # Whether an MPI is here whose driver has not been built.
@@ -169,7 +202,7 @@ build()
     elif lacks_driver; then
         logged meson setup --reconfigure "$release"
     fi
-    logged ninja -C "$release"
+    logged ninja -C "$release" demo
 }
 
 # fits SECONDS WHAT: whether that many seconds are left, or there is no limit.

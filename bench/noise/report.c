@@ -41,11 +41,12 @@ static void heading(const struct campaign *campaign, size_t which)
     char text[LINE_BYTES];
 
     report_case(&options->cases[which], text, sizeof text);
-    printf("%s%s, %u rank%s, algorithm %s, median of %u round%s\n",
+    printf("%s%s, %u rank%s, algorithm %s, %s%u round%s\n",
            which > 0 ? "\n" : "", text, options->ranks,
            text_plural(options->ranks),
            options->algorithm != NULL ? options->algorithm : "auto",
-           options->rounds, text_plural(options->rounds));
+           options->rounds > 1 ? "median of " : "", options->rounds,
+           text_plural(options->rounds));
 }
 
 /* How much of the time noise takes. */

@@ -148,6 +148,8 @@ raw=$out/raw
 echo "$title" >"$out/index.html"
 rm -rf "$raw"
 mkdir -p "$raw"
+command -v column >/dev/null || fail "needs column (Debian: bsdextrautils)"
+command -v gnuplot >/dev/null || echo "no pictures: gnuplot is not installed"
 find_program
 # Unlike a user's settings, what is simulated here is the same everywhere.
 # shellcheck disable=SC2086 # a list of names

@@ -60,6 +60,7 @@ if [[ ! -x $tune ]]; then
     build=$(realpath "${BUILD:-build/release}")
     tune=$build/bench/tune/xylem-tune sim=$build/simulator/xylem-sim
 fi
+command -v gnuplot >/dev/null || echo "no pictures: gnuplot is not installed"
 out=${1:-build/tune}
 mkdir -p "$out"
 

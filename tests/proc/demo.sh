@@ -51,9 +51,21 @@ says_not()
 
 # The machine that tests run on may be busy itself.
 demo 0.1 8 --anyway
-says "says how long it will take" '^about [0-9]* s: .* to build, 120 to measure$'
+says "says how long it will take" '^about [0-9]* s: .* to build, 120 at most to measure$'
 says "has as many ranks as cores" '^noise -n 8 -c bcast'
 says "simulates one rank that is late" '^sim .*-N 16 .*once:1ms@0us,rank=6'
+mv "$release/bench/xylem-noise" "$work/later"
+program "$work/bin/ninja" <<<"mv $work/later $release/bench/xylem-noise"
+demo 0.1 1
+says "building takes a time, too" '^about [0-9]* s: .* [1-9][0-9]* to build, '
+program "$work/bin/ninja" <<<'exit 0'
+mkdir "$work/few"
+for name in bash dirname nproc mkdir rm sed awk; do
+    ln -s "$(command -v $name)" "$work/few/"
+done
+attempt env "PATH=$work/few" bash "$work/bench/demo.sh" --no-deps
+check "what is missing is said first" grep -q 'meson is not installed' "$err"
+says_not "before anything is built" 'building'
 # What others take while it measures is known then only.
 real_awk=$(command -v awk)
 export real_awk
@@ -81,7 +93,7 @@ demo 0.1 1
 check "what was measured before is kept" test "$(
     cat "$work"/build/demo-*/noise-bcast.csv)" = before
 check "writes below build/ only" test "$(ls "$work" | tr '\n' ' ')" = \
-    "bench bin build err out "
+    "bench bin build err few out "
 attempt bash "$work/bench/demo.sh" --fast
 check "refuses what is no option" test "$code" -eq 2
 finish

@@ -30,6 +30,8 @@ campaign -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --check \
 check "lists are measured" test "$code" -eq 0
 check "each case has its table" test "$(
     grep -c '^[a-z]*\( of .*\)\?, 2 ranks, ' "$out")" -eq 5
+check "one round is said to be one" test "$(
+    grep -c ', algorithm auto, 1 round$' "$out")" -eq 5
 check "each row has a floor" test "$(
     grep -cE '^xylem +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" -eq 5
 check "the room of what runs ahead is told" test "$(
