@@ -231,9 +231,13 @@ for ((round = 1; round <= rounds; round++)); do
     done
 done
 
-plural=s
-[ "$rounds" -ne 1 ] || plural=''
-echo "$np ranks, $mode calls${how:+ (${how[*]})}: microseconds per call (median of $rounds round$plural);"
+# count NUMBER NOUN: "1 rank", "2 ranks".
+count()
+{
+    [ "$1" -eq 1 ] && echo "1 $2" || echo "$1 $2s"
+}
+
+echo "$(count "$np" rank), $mode calls${how:+ (${how[*]})}: microseconds per call (median of $(count "$rounds" round));"
 echo "ratio: xylem / the best MPI library, which is named"
 awk -v impls="$impls" '
 function median(list, n, values, i, j, v) {

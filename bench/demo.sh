@@ -345,7 +345,9 @@ PATH=$PATH:$root/build/peers/bin
 [[ ! -d build/peers ]] || limit=0
 
 begin=$SECONDS
-say "bcast on $ranks ranks, each held up 10 times per second"
+several="$ranks ranks, each"
+((ranks > 1)) || several="1 rank,"
+say "bcast on $several held up 10 times per second"
 experiment noise-bcast -n "$ranks" -c bcast --hz 10 --rounds 1 "${first[@]}"
 # With one level less, and half as much for the other ones.
 took=$((2 * (SECONDS - begin) / 3 + 1))
@@ -358,7 +360,7 @@ simulate simulated -m cori -N 8 -p 32 --impl xylem,waitall "${simulated[@]}" \
     --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms'
 
 for coll in reduce allreduce; do
-    say "$coll on $ranks ranks, each held up 10 times per second"
+    say "$coll on $several held up 10 times per second"
     fits $took "$coll" || continue
     experiment "noise-$coll" -n "$ranks" -c "$coll" --hz 10 --rounds 1 \
         "${common[@]}"

@@ -14,9 +14,10 @@ enum {
     PATH_BYTES = 4096,
     TEXT_BYTES = 64,
     BAR_TEXT_BYTES = 3 * TEXT_BYTES,
-    WIDTH = 1000,     /* 300 dots per inch of a paper's column */
-    BARS_ABOVE = 50,  /* in pixels; for each line of the title */
-    BARS_BELOW = 110, /* the axis */
+    WIDTH = 1000,       /* 300 dots per inch of a paper's column */
+    BARS_ABOVE = 50,    /* in pixels; for each line of the title */
+    BARS_BELOW = 110,   /* the axis */
+    AXIS_TITLE_AT = 79, /* below the axis */
     BAR_HEIGHT = 32,
     KEY_HEIGHT = 34, /* of a line of the key */
     TITLE_AT = 24,   /* the middle of its first line */
@@ -376,13 +377,15 @@ int gnuplot_bars(const char *program, const char *path,
     fprintf(pipe,
             "set key bmargin center horizontal Left reverse "
             "maxcols %d noenhanced\n"
-            "set xlabel 'time per call, %s%s'\n%sset xrange [%g:%g]\n"
+            "set label 4 'time per call, %s%s' at screen 0.5,%.4f center\n"
+            "set xlabel ' '\n%sset xrange [%g:%g]\n"
             "set grid xtics lc rgb '#dddddd'\n"
             "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             columns, unit > 1 ? "milliseconds" : "microseconds",
             most / unit > end * 1.0001
                 ? "; // a bar that is cut off, and its time"
                 : "",
+            (double)(below - AXIS_TITLE_AT) / height,
             bars->is_log ? "set logscale x\n" : "", from,
             bars->is_log ? end * pow(fmax(end / from, 2), 0.45) : end * 1.35,
             1 - (double)above / height, (double)below / height);
@@ -438,8 +441,8 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
     snprintf(upto, sizeof upto, "up to %s%s%s", text,
              most > rows->end * 1.0001 ? ", cut off" : "", earlier);
     fprintf(pipe,
-            " at graph 0,1.18 left noenhanced font ',%d'\n"
-            "set label 2 '%s' at graph 1,1.18 right noenhanced font ',%d'\n"
+            " at graph 0,1.24 left noenhanced font ',%d'\n"
+            "set label 2 '%s' at graph 1,1.24 right noenhanced font ',%d'\n"
             "set format x '%s'\n"
             "plot $row%zu using 1:($3 == 0 ? $2 : NaN):(0.8) with boxes lc rgb "
             "'%s' notitle, $row%zu using 1:($3 != 0 ? $2 : NaN):(0.8) with "

@@ -58,9 +58,11 @@ static int plot_levels(const struct campaign *campaign, size_t which,
         series[k] = words[k];
     }
     report_case(&options->cases[which], text, sizeof text);
-    snprintf(title, sizeof title, "%s on %u rank%s, under noise%s", text,
-             options->ranks, text_plural(options->ranks),
-             count > 1 ? ": on the bars the slowdown that it causes" : "");
+    snprintf(title, sizeof title, "%s on %u rank%s%s", text, options->ranks,
+             text_plural(options->ranks),
+             count > 1
+                 ? ", under noise: on the bars the slowdown that it causes"
+                 : "");
     return gnuplot_bars(campaign->program, path,
                         &(struct gnuplot_bars){.title = title,
                                                .groups = shown->names,

@@ -87,6 +87,10 @@ check "where MPI is used alone nothing is compared" \
     grep -Eq '^ +8 +2\.00 +5\.00 +- +4\.00 ' "$out"
 compare -c bcast --impls xylem,mpich6
 check "what is not there is said" grep -q 'no mpich6 here' "$err"
+check "rounds are counted" grep -q '(median of 2 rounds);$' "$out"
+compare -c bcast --impls event --rounds 1
+check "one round is no rounds" grep -q '^2 ranks, .*(median of 1 round);$' "$out"
+check "the library's older name" grep -Eq '^ +bytes +xylem ' "$out"
 compare -c bcats
 check "a wrong collective is refused" test $code -eq 2
 

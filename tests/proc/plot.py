@@ -467,6 +467,24 @@ class Drawing(unittest.TestCase):
         self.assertIn("cut off: up to the number above", words)
         gallery.close(fig)
 
+    def test_a_floor_that_fits_is_no_floor_beyond(self):
+        rows = []
+        for noise in NOISE[:2]:
+            rows.append(f'noise,xylem,bcast,64,4,1,"{noise}",all,20,,,,,\n')
+            rows.append(f'noise,xylem,bcast,64,4,median,"{noise}",all,20,,,'
+                        "19,21,23\n")
+        data = d.read([write(path_of("floor.csv"), rows)])
+        (_, fig, _), = gallery.of_times(data, 3.4)
+        fig.draw_without_rendering()
+        words = [t.get_text() for t in fig.legends[0].get_texts()]
+        self.assertIn("floor", words)
+        self.assertNotIn(pictures.CUT_FLOOR, words)
+        # What is written on the bar stands behind the floor.
+        text, = (t for t in fig.axes[0].texts if "%" in t.get_text())
+        at = fig.axes[0].transData.transform((23, 0))[0]
+        self.assertGreater(text.get_window_extent().x0, at)
+        gallery.close(fig)
+
     def test_legends_have_words(self):
         self.assertEqual(d.text_of_noise("uniform:10Hz,0-20ms"),
                          "0 to 20 ms, 10 per second")

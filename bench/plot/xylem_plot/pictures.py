@@ -153,6 +153,7 @@ def times_bar(ax, row, y, height, end, unit):
         reach = max(shown, high)
         cut |= {CUT_INTERVAL} if is_cut else set()
     if row["noise"] != d.QUIET and row["floor_us"] > 0:
+        reach = max(reach, min(row["floor_us"], end))
         at = min(row["floor_us"], end) / unit
         ax.plot([at] * 2, [y - height / 2, y + height / 2], color="black",
                 linewidth=1.1, zorder=5)
@@ -165,7 +166,8 @@ def times_bar(ax, row, y, height, end, unit):
     if value > end and row["low_us"] == row["low_us"]:
         words += f" ({d.text_of_time(row['low_us'])} to " \
             f"{d.text_of_time(row['high_us'])})"
-    text = ax.annotate(words, (reach / unit, y), (3, 0), zorder=6,
+    text = ax.annotate(words, (reach / unit, y),
+                       (6 if CUT_FLOOR in cut else 3, 0), zorder=6,
                        textcoords="offset points", va="center", fontsize=6,
                        fontweight="bold" if is_ours(row["impl"]) else "normal",
                        bbox={"facecolor": "white", "linewidth": 0, "pad": 0.4})
@@ -173,11 +175,13 @@ def times_bar(ax, row, y, height, end, unit):
 
 
 def end_of_times(rows):
-    """Where the axis ends: intervals of what is not cut off have room, unless
-    they would make it twice as long."""
+    """Where the axis ends: intervals and floors of what is not cut off have room,
+    unless they would make it twice as long."""
     end = axis_end(rows["time_us"])
-    whole = rows[(rows["time_us"] <= end) & (rows["high_us"] <= 2 * end)]
-    return max([end, *whole["high_us"]])
+    whole = rows[rows["time_us"] <= end]
+    noisy = whole[whole["noise"] != d.QUIET]
+    return max(value for value in [end, *whole["high_us"], *noisy["floor_us"]]
+               if value <= 2 * end)
 
 
 def times_handles(rows, noises, cut):

@@ -78,7 +78,7 @@ set logscale y
 set ylabel 'microseconds'
 do for [coll in 'bcast reduce'] {
     file = '$raw/$figure-'.coll.'-plot.csv'
-    set title '$figure: '.coll.', $3 ranks of $2' font ',18'
+    set title '$figure: '.coll.', $3 ranks of $2; waitall: own design' font ',18'
     plot file using 2:3 skip 1 with linespoints title 'xylem, topology', \\
          file using 2:4 skip 1 with linespoints title 'waitall, topology', \\
          file using 2:6 skip 1 with linespoints title 'xylem, binary', \\
@@ -172,7 +172,7 @@ last rank ends a call that all begin together"
         "longer by a segment, and the slowest part, which is the memory of a" \
         "node, stays the same. From one node to two, reductions become slower" \
         "at once, as the ranks that lead a node then combine one more child."
-    plot 4.10 "4.10: 4 MB on Cori, chains at all levels" <<'END'
+    plot 4.10 "4.10: 4 MB on Cori, chains at all levels; waitall: own design" <<'END'
 set xlabel 'nodes of 32 ranks'
 set ylabel 'microseconds until the last rank ends'
 set yrange [0:*]
