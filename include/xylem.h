@@ -731,6 +731,16 @@ xylem_status_t xylem_ineighbor_allgather(xylem_team_t *team, const void *send,
 xylem_status_t xylem_coll_init(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                xylem_request_t **request_out);
+/* Whether a call with `args`, which have a tag, moves its data as directly as
+ * one without. GPUs of a node read each other's memory in calls that keep to
+ * their team's order; in calls with tags their data go through memory of the
+ * host. *suits_out is 0 if that makes a difference, as a rank has come here
+ * with a buffer in memory of a GPU and with a tag that is no greater: such a
+ * call does better without a tag, on a team of its own. It is the same on all
+ * ranks for one tag, so long as all of them ask, each before its call. No
+ * message is sent. Any thread. */
+xylem_status_t xylem_tag_suits(xylem_team_t *team,
+                               const xylem_coll_args_t *args, int *suits_out);
 xylem_status_t xylem_coll_start(xylem_team_t *team,
                                 const xylem_coll_args_t *args,
                                 xylem_request_t **request_out);

@@ -10,7 +10,8 @@
  * has a tag of its communicator's team, by the order in which they are made, so
  * that making and freeing one is this rank's alone; a team whose tags are used
  * up is followed by another. Where a communicator has several nodes each has a
- * team of its own, as calls with tags would do without the levels of those.
+ * team of its own, as calls with tags would do without the levels of those; and
+ * so has each whose buffers GPUs would read directly.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ static xylem_status_t team_find(xmpi_persistent_t *persistent,
                                 xmpi_comm_t *comm)
 {
     xylem_status_t status = XYLEM_OK;
+    int suits = 1;
 
     if (!has_one_node(comm))
         return team_join(comm, &persistent->team);
@@ -196,10 +198,16 @@ static xylem_status_t team_find(xmpi_persistent_t *persistent,
         status = tags_renew(comm);
     if (status != XYLEM_OK)
         return status;
+    persistent->plan.args.tag = ++comm->tags->last;
+    if (xylem_tag_suits(comm->tags->team, &persistent->plan.args, &suits) ==
+            XYLEM_OK &&
+        !suits) {
+        persistent->plan.args.tag = 0;
+        return team_join(comm, &persistent->team);
+    }
     persistent->tags = comm->tags;
     atomic_fetch_add_explicit(&comm->tags->users, 1, memory_order_relaxed);
     persistent->team = comm->tags->team;
-    persistent->plan.args.tag = ++comm->tags->last;
     return XYLEM_OK;
 }
 

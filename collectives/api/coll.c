@@ -295,6 +295,26 @@ static xylem_status_t init_that_way(xylem_team_t *team,
     return XYLEM_OK;
 }
 
+xylem_status_t xylem_tag_suits(xylem_team_t *team,
+                               const xylem_coll_args_t *given, int *suits_out)
+{
+    const xylem_coll_args_t *args;
+    xylem_coll_args_t own;
+    xylem_status_t status =
+        xyl_arguments_read(given, "xylem_tag_suits", &own, &args);
+
+    if (status == XYLEM_OK)
+        status = xyl_coll_check(team, args, "xylem_tag_suits");
+    if (status == XYLEM_OK && (args->tag == 0 || suits_out == NULL))
+        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
+                          "xylem_tag_suits: the call has no tag, or suits_out "
+                          "is NULL");
+    if (status == XYLEM_OK)
+        *suits_out =
+            xyl_sides_are_needed(args) || xyl_device_tag_suits(team, args);
+    return status;
+}
+
 xylem_status_t xylem_coll_init(xylem_team_t *team,
                                const xylem_coll_args_t *given,
                                xylem_request_t **request_out)

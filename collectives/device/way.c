@@ -76,17 +76,23 @@ static int is_combined(const xylem_coll_args_t *args)
 }
 
 /* Equal on all ranks. */
-static int may_ask(const xylem_team_t *team, const xylem_coll_args_t *args)
+static int may_ask_in_turn(const xylem_team_t *team,
+                           const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
 
-    return args->tag == 0 && args->coll < XYLEM_COLL_COUNT &&
-           xyl_device_has_tasks(args->coll) && args->algorithm == NULL &&
-           args->segment_bytes == 0 &&
+    return args->coll < XYLEM_COLL_COUNT && xyl_device_has_tasks(args->coll) &&
+           args->algorithm == NULL && args->segment_bytes == 0 &&
            (args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0 &&
            context->shm != NULL && team->may_share && team->size > 1 &&
            team->size <= XYL_CUDA_OPERANDS_MAX && is_combined(args) &&
            bytes_of(team, args) >= xyl_limits_of(context)->device_asks;
+}
+
+/* Calls with tags are in no turn. */
+static int may_ask(const xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return args->tag == 0 && may_ask_in_turn(team, args);
 }
 
 static int is_on_gpu(const xylem_context_t *context,
@@ -104,8 +110,10 @@ static uint64_t reserved_from(uint64_t number)
     return number + (some < RESERVE_MOST ? some : RESERVE_MOST);
 }
 
-/* The word, when it says of `number` what it will always say. */
-static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number, int is_met)
+/* The word, when it says of `number` what it will always say; if all that is
+ * said of it is that nobody asks, it says so up to `reserved`. */
+static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
+                            uint64_t reserved, int is_met)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
 
@@ -115,7 +123,7 @@ static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number, int is_met)
         if (is_met)
             next = they_ask | (seen < number ? number : seen + 1);
         else
-            next = reserved_from(number);
+            next = reserved;
         /* Nothing else is said by it. */
         if (atomic_compare_exchange_weak_explicit(
                 word, &seen, next, memory_order_relaxed, memory_order_relaxed))
@@ -130,10 +138,11 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     uint64_t said;
 
     xyl_context_execs_look(team->context);
-    word = xyl_node_team_word(team);
+    word = xyl_node_team_word(team, 0);
     if (word == NULL) /* no memory: nor has the call any */
         return 0;
-    said = word_settle(word, number, is_on_gpu(team->context, args));
+    said = word_settle(word, number, reserved_from(number),
+                       is_on_gpu(team->context, args));
     if ((said & they_ask) == 0) {
         state->reserved = said;
         return 0;
@@ -167,6 +176,27 @@ uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args)
         (context->execs.count == 1 || !is_on_gpu(context, args)))
         return 0;
     return asks_from(team, args, state, number) ? XYL_FLAG_ASKS : 0;
+}
+
+/* The numbers of these are the tags, as the calls may come in any order. */
+int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    const xylem_context_t *context = team->context;
+    _Atomic uint64_t *word;
+    uint64_t said;
+
+    if (!team->is_one_node || context->config.cuda_direct == XYL_DIRECT_OFF)
+        return 1;
+    xyl_context_execs_look(team->context);
+    if (goes_by_buffer(context, args))
+        return !is_on_gpu(context, args);
+    if (!may_ask_in_turn(team, args))
+        return 1;
+    word = xyl_node_team_word(team, 1);
+    if (word == NULL) /* no memory: nor has the call any */
+        return 1;
+    said = word_settle(word, args->tag, args->tag, is_on_gpu(context, args));
+    return (said & they_ask) == 0 || args->tag < (said & ~they_ask);
 }
 
 int xyl_device_never_asks(const xylem_team_t *team,

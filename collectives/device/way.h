@@ -68,6 +68,11 @@ static inline void xyl_device_way_undo(xylem_team_t *team,
         xyl_device_way_back(team, args);
 }
 
+/* 0: ranks would ask in a call like this one, but for its tag; equal on all of
+ * them for one tag, whatever their buffers. `args` name no type of the user's.
+ * Any thread. */
+int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args);
+
 /* The team, which has made no call, goes on where an earlier one of its ranks
  * has left the node's word for it (node.h), as all ranks know. */
 void xyl_device_way_goes_on(xylem_team_t *team, uint64_t word);

@@ -199,11 +199,17 @@ char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece);
 
-/* The word for those above, in the line of the counter. */
-static inline _Atomic uint64_t *xyl_board_spare(const xyl_board_t *board)
+/* Words for those above, in the line of the counter. */
+typedef enum xyl_board_spare {
+    XYL_SPARE_CALLS = 1, /* their place in the line */
+    XYL_SPARE_TAGS = 4
+} xyl_board_spare_t;
+
+static inline _Atomic uint64_t *xyl_board_spare(const xyl_board_t *board,
+                                                xyl_board_spare_t which)
 {
     return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at) +
-           1;
+           which;
 }
 
 static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)

@@ -53,10 +53,12 @@ xyl_board_t *xyl_kept_take_all(xylem_context_t *context)
 
 xyl_board_offer_t xyl_board_offer(const xyl_board_t *board)
 {
-    return board == NULL ? (xyl_board_offer_t){.key = 0}
-                         : (xyl_board_offer_t){
-                               board->key, board->next, board->past,
-                               xyl_board_get(board, xyl_board_spare(board))};
+    return board == NULL
+               ? (xyl_board_offer_t){.key = 0}
+               : (xyl_board_offer_t){
+                     board->key, board->next, board->past,
+                     xyl_board_get(board,
+                                   xyl_board_spare(board, XYL_SPARE_CALLS))};
 }
 
 int xyl_board_offers_equal(const xyl_board_offer_t *a,

@@ -17,7 +17,7 @@
 typedef struct xyl_board_offer {
     uint64_t key; /* 0: it has none */
     uint64_t next, past;
-    uint64_t word; /* xyl_board_spare */
+    uint64_t word; /* XYL_SPARE_CALLS */
 } xyl_board_offer_t;
 
 /* Of a team that was made of this parent. Returns owned another that has to

@@ -269,13 +269,15 @@ xyl_tagged_t **xyl_node_tagged_of(const xylem_team_t *team)
     return &node_of_team(team)->tagged;
 }
 
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team)
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags)
 {
     const xyl_group_t seats = all_of(team);
     xyl_board_t *board;
 
-    return board_of(team, &seats, &board) == XYLEM_OK ? xyl_board_spare(board)
-                                                      : NULL;
+    return board_of(team, &seats, &board) != XYLEM_OK
+               ? NULL
+               : xyl_board_spare(board,
+                                 is_of_tags ? XYL_SPARE_TAGS : XYL_SPARE_CALLS);
 }
 
 /* ---- boards of teams before ---- */
@@ -415,7 +417,8 @@ static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
     return team->parent_key != 0 && !xyl_team_has_failed(team) &&
            team->is_one_node && board->first == NULL &&
-           node_of_team(team)->tagged == NULL && xyl_team_refusals(team) == 0;
+           node_of_team(team)->tagged == NULL && xyl_team_refusals(team) == 0 &&
+           xyl_board_get(board, xyl_board_spare(board, XYL_SPARE_TAGS)) == 0;
 }
 
 static void team_ends(xylem_team_t *team)

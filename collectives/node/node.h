@@ -37,7 +37,7 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
 
 /* A word that the ranks of a team on one node share, 0 in the beginning, for
  * those above; NULL: there is no memory. Any thread. */
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team);
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
 
 /* 1 when the team has a board as soon as a call needs it; equal on all ranks.
  */
