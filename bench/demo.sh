@@ -35,8 +35,8 @@ failures=0
 busy_percent=2 # of the time: a fifth of the noise that is injected
 # What the time to install and build is estimated by, in loops of probe().
 fetch_rate=20 # MB a second
-unpack_loops=25 # per 100 MB
-build_loops=200
+unpack_loops=22 # per 100 MB
+build_loops=175
 limit=120 # seconds, without the time to install and build
 
 usage()
