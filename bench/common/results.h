@@ -1,6 +1,6 @@
-/* Files of results. Measurements cost time, so that no program takes away what
- * a file has from before: rows are only ever added, and a file that is written
- * whole replaces none but one of its own kind. One thread. */
+/* Files of results. Measurements cost time: no program takes away rows that a
+ * file has from before, and a file that is written whole replaces only a file
+ * of its own kind. One thread. */
 #ifndef XYL_BENCH_COMMON_RESULTS_H
 #define XYL_BENCH_COMMON_RESULTS_H
 
@@ -10,10 +10,10 @@ enum { RESULTS_PATH_BYTES = 4096, RESULTS_SETTINGS_BYTES = 2048 };
 
 /* ---- files of rows ---- */
 
-/* Which files a program takes. */
+/* Files that a program takes. */
 enum results_way {
-    RESULTS_NEW, /* those without rows: it was not asked to go on */
-    RESULTS_ADD  /* also those with rows of these columns */
+    RESULTS_NEW, /* files without rows: the program was not asked to go on */
+    RESULTS_ADD  /* files with rows of these columns, too */
 };
 
 /* A file of comma-separated values with the titles of one program. Rows are
@@ -48,9 +48,9 @@ typedef void (*results_take_fn)(void *arg, char *const *cells);
 void results_each(const struct results *results, results_take_fn take,
                   void *arg);
 
-/* Adds the rows that have been written since the last commit. `once`: but for
- * those that were there in the same words. 0: they could not be written, and
- * the program has said so once. */
+/* Adds the rows that have been written since the last commit. `once`: rows that
+ * the file had in the same words are left out. 0: they could not be written,
+ * and the program has said so once. */
 int results_commit(struct results *results, int once);
 
 /* Commits, and closes the file; does nothing when none is open. 0: some rows
@@ -78,16 +78,16 @@ void results_settings(char text[RESULTS_SETTINGS_BYTES]);
 int results_may_replace(const char *program, const char *path,
                         const char *mark);
 
-/* The name under which a file is written, until it is whole. What a process
- * that was killed has left there is written over by the next one. */
+/* The name under which a file is written, until it is whole. The next process
+ * writes over a part that a killed process has left. */
 void results_part(const char *path, char part[RESULTS_PATH_BYTES]);
 /* Gives a whole file its name, in place of what had it. 0: it could not, the
  * part is gone, and `program` has said so. */
 int results_place(const char *program, const char *part, const char *path);
 
-/* Opens a part of this process alone, "PATH.1234.part", for writing; several
- * may write the same file, as those do that outlive their launcher. NULL: it
- * cannot be written, and `program` has said why. */
+/* Opens a part of this process alone, "PATH.1234.part", for writing: processes
+ * that outlive their launcher may write the same file. NULL: the part cannot be
+ * written, and `program` has said why. */
 FILE *results_part_open(const char *program, const char *path,
                         char part[RESULTS_PATH_BYTES]);
 /* Removes such parts from a folder, but for those that a process is writing. */
