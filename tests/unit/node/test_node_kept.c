@@ -344,6 +344,59 @@ static void test_any_order(void)
     }
 }
 
+/* A rank dies while teams are made, or when they have gone on with a board: the
+ * others are told, in the making or in the first call, and end. */
+static void test_death(void)
+{
+    uint64_t seed;
+
+    for (seed = 0; seed < check_cases(60); seed++) {
+        scene_t scene = scene_make(500 + seed);
+        uint32_t rank, victim = random_below(&scene.random, RANKS);
+        int is_late = random_below(&scene.random, 2) == 0;
+        xylem_request_t *making[RANKS], *calls[RANKS] = {NULL};
+        xylem_team_t *teams[RANKS] = {NULL};
+
+        use_once(&scene, dup(&scene));
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(
+                xylem_team_idup(scene.world[rank], &teams[rank], &making[rank]),
+                XYLEM_OK);
+        if (is_late)
+            fabric_run_dry(scene.fabric);
+        else
+            fabric_advance(scene.fabric,
+                           random_below(&scene.random, 60) * SIM_US);
+        fabric_kill(scene.fabric, victim, 50);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                            .coll = XYLEM_COLL_BARRIER};
+            if (rank == victim)
+                continue;
+            CHECK(xylem_request_test(making[rank]) != XYLEM_IN_PROGRESS);
+            if (teams[rank] != NULL)
+                CHECK_EQ(xylem_coll_start(teams[rank], &args, &calls[rank]),
+                         XYLEM_OK);
+        }
+        fabric_run_dry(scene.fabric);
+        fabric_isolate(scene.fabric, victim);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_free(making[rank]), XYLEM_OK);
+            if (calls[rank] != NULL)
+                CHECK_EQ(xylem_request_test(calls[rank]),
+                         XYLEM_ERR_PROC_FAILED);
+            CHECK_EQ(xylem_request_free(calls[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
+            CHECK(
+                xyl_node_of_context(fabric_context(scene.fabric, rank))->kept ==
+                NULL);
+        }
+        fabric_destroy(scene.fabric);
+    }
+}
+
 static const check_case_t cases[] = {
     {"kept: teams one after the other", test_one_after_the_other},
     {"kept: teams of other ranks", test_other_ranks},
@@ -352,6 +405,7 @@ static const check_case_t cases[] = {
     {"kept: not after a failure, nor with tags", test_not_kept},
     {"kept: only so many", test_bounds},
     {"kept: any order", test_any_order},
+    {"kept: a rank dies", test_death},
 };
 
 CHECK_MAIN(cases)
