@@ -303,15 +303,23 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
     xylem_status_t status =
         xyl_arguments_read(given, "xylem_tag_suits", &own, &args);
 
-    if (status == XYLEM_OK)
-        status = xyl_coll_check(team, args, "xylem_tag_suits");
     if (status == XYLEM_OK && (args->tag == 0 || suits_out == NULL))
         status = xyl_fail(XYLEM_ERR_INVALID_ARG,
                           "xylem_tag_suits: the call has no tag, or suits_out "
                           "is NULL");
     if (status == XYLEM_OK)
-        *suits_out =
-            xyl_sides_are_needed(args) || xyl_device_tag_suits(team, args);
+        status = xyl_team_check(team, "xylem_tag_suits");
+    if (status == XYLEM_OK)
+        status = xyl_arguments_check_frame(team, args, "xylem_tag_suits");
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_sides_are_needed(args)) { /* packed on the host either way */
+        *suits_out = 1;
+        return XYLEM_OK;
+    }
+    status = xyl_arguments_check_values(team, args, "xylem_tag_suits");
+    if (status == XYLEM_OK)
+        *suits_out = xyl_device_tag_suits(team, args);
     return status;
 }
 
