@@ -46,7 +46,8 @@ static void text_write(FILE *pipe, const char *text)
     fputc('\'', pipe);
 }
 
-/* What pictures of the programs have in a chunk of text, and no other file. */
+/* A word that pictures of these programs have in a chunk of text, and no other
+ * file has. */
 #define PICTURE_MARK "xylem-picture"
 
 int gnuplot_may_draw(const char *program, const char *path)

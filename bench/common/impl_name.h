@@ -17,7 +17,7 @@ int impl_name_is(const char *name, const char *text, size_t length);
  * begin of `text`, if its first `length` bytes are that name. */
 void impl_name_renew(char *text, size_t length);
 
-/* What a picture calls it: "waitall (own design)". */
+/* The name of an implementation in a picture: "waitall (own design)". */
 const char *impl_label(const char *name);
 
 /* Prints a line that says which of the names are xylem's own designs of what

@@ -12,8 +12,7 @@ int text_bytes(const char *text, size_t *bytes_out);
 /* "4 MiB"; what is no whole number of a unit in the next smaller one. */
 void text_of_bytes(size_t value, char *text, size_t bytes);
 
-/* What a noun behind that number ends with, "s" or "": "1 round", "2 rounds".
- */
+/* The end of a noun behind the number, "s" or "": "1 round", "2 rounds". */
 const char *text_plural(uint64_t count);
 
 /* 1 when `text` is a finite number, and nothing else. */

@@ -170,7 +170,7 @@ static void part_add(const struct parts *parts, struct part *part,
     }
 }
 
-/* What tells it from the records that it is made of. */
+/* The words by which a merged record differs from its parts. */
 static const char merged_mark[] = "\"otherData\":{\"clock\":";
 
 static json_t *parts_merge(const struct parts *parts)

@@ -671,39 +671,39 @@ static int with_team(int code, source_t source, MPI_Info info,
  * xylem, its parameters and their names. */
 /* clang-format off */
 #define MAKERS(X)                                                              \
-    X(Comm_dup, OF_ALL, MPI_INFO_NULL,                                              \
+    X(Comm_dup, OF_ALL, MPI_INFO_NULL,                                         \
       (MPI_Comm parent, MPI_Comm *made), (parent, made))                       \
-    X(Comm_dup_with_info, OF_ALL, info,                                             \
+    X(Comm_dup_with_info, OF_ALL, info,                                        \
       (MPI_Comm parent, MPI_Info info, MPI_Comm *made), (parent, info, made))  \
-    X(Comm_split, OF_ALL | CONNECTS, MPI_INFO_NULL,                                            \
+    X(Comm_split, OF_ALL | CONNECTS, MPI_INFO_NULL,                            \
       (MPI_Comm parent, int color, int key, MPI_Comm *made),                   \
       (parent, color, key, made))                                              \
-    X(Comm_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                           \
+    X(Comm_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                           \
       (MPI_Comm parent, MPI_Group group, MPI_Comm *made),                      \
       (parent, group, made))                                                   \
-    X(Comm_create_group, OF_SOME, MPI_INFO_NULL,                                     \
+    X(Comm_create_group, OF_SOME, MPI_INFO_NULL,                               \
       (MPI_Comm parent, MPI_Group group, int tag, MPI_Comm *made),             \
       (parent, group, tag, made))                                              \
-    X(Comm_split_type, OF_ALL | CONNECTS, info,                                                \
+    X(Comm_split_type, OF_ALL | CONNECTS, info,                                \
       (MPI_Comm parent, int type, int key, MPI_Info info, MPI_Comm *made),     \
       (parent, type, key, info, made))                                         \
-    X(Cart_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                           \
+    X(Cart_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                           \
       (MPI_Comm parent, int dims, const int *sizes, const int *periods,        \
        int reorder, MPI_Comm *made),                                           \
       (parent, dims, sizes, periods, reorder, made))                           \
-    X(Cart_sub, OF_ALL | CONNECTS, MPI_INFO_NULL,                                              \
+    X(Cart_sub, OF_ALL | CONNECTS, MPI_INFO_NULL,                              \
       (MPI_Comm parent, const int *remain, MPI_Comm *made),                    \
       (parent, remain, made))                                                  \
-    X(Graph_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                                          \
+    X(Graph_create, OF_ALL | CONNECTS, MPI_INFO_NULL,                          \
       (MPI_Comm parent, int nodes, const int *index, const int *edges,         \
        int reorder, MPI_Comm *made),                                           \
       (parent, nodes, index, edges, reorder, made))                            \
-    X(Dist_graph_create, OF_ALL | CONNECTS, info,                                              \
+    X(Dist_graph_create, OF_ALL | CONNECTS, info,                              \
       (MPI_Comm parent, int n, const int *sources, const int *degrees,         \
        const int *ends, const int *weights, MPI_Info info, int reorder,        \
        MPI_Comm *made),                                                        \
       (parent, n, sources, degrees, ends, weights, info, reorder, made))       \
-    X(Dist_graph_create_adjacent, OF_ALL | CONNECTS, info,                                     \
+    X(Dist_graph_create_adjacent, OF_ALL | CONNECTS, info,                     \
       (MPI_Comm parent, int in, const int *sources, const int *from, int out,  \
        const int *ends, const int *to, MPI_Info info, int reorder,             \
        MPI_Comm *made),                                                        \

@@ -72,42 +72,56 @@ static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
         xyl_device_way_undo(team, args);
 }
 
-/* For which no plan is kept. */
-static xylem_status_t plan_anew(xylem_team_t *team,
-                                const xylem_coll_args_t *args, uint32_t way,
-                                const char *call, xylem_request_t **request_out)
+/* The arguments are checked; `plain` has what this rank uses of them, with
+ * packed types. The caller releases the sides unless the call fails. */
+static xylem_status_t arguments_pack(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     const char *call, xylem_coll_args_t *plain,
+                                     xyl_sides_t *sides)
 {
-    xylem_coll_args_t key = *args;
-    xyl_sides_t sides = {.send = NULL};
     xylem_status_t status = xyl_arguments_check_frame(team, args, call);
-    xylem_coll_args_t plain = *args;
-    xyl_operation_t *operation;
     int is_root;
 
+    *plain = *args;
+    *sides = (xyl_sides_t){.send = NULL};
     if (status != XYLEM_OK)
         return status;
     xyl_context_execs_look(team->context);
     is_root = xyl_args_is_root(args, team->rank);
     if (xyl_coll_has_arrays(args->coll))
-        xyl_arrays_leave_out(&plain, is_root);
+        xyl_arrays_leave_out(plain, is_root);
     if (!xyl_args_receives(args, is_root))
-        plain.on_segment = NULL;
-    if (xyl_sides_are_needed(args)) {
-        status = xyl_sides_find(team, args, &plain, &sides);
-        if (status != XYLEM_OK)
-            return status;
-    }
-    status = xyl_arguments_check_values(team, &plain, call);
-    if (status == XYLEM_OK) {
-        if (xyl_sides_are_needed(args))
-            way |= xyl_device_way(team, &plain);
-        plain.flags |= way;
-        key.flags |= way;
-        status = xyl_coll_create(team, &plain, &sides, &operation);
-        if (status != XYLEM_OK && xyl_sides_are_needed(args))
-            xyl_device_way_undo(team, &plain);
-    }
+        plain->on_segment = NULL;
+    if (xyl_sides_are_needed(args))
+        status = xyl_sides_find(team, args, plain, sides);
+    if (status != XYLEM_OK)
+        return status;
+    status = xyl_arguments_check_values(team, plain, call);
+    if (status != XYLEM_OK)
+        xyl_sides_release(sides);
+    return status;
+}
+
+/* For which no plan is kept. */
+static xylem_status_t plan_anew(xylem_team_t *team,
+                                const xylem_coll_args_t *args, uint32_t way,
+                                const char *call, xylem_request_t **request_out)
+{
+    xylem_coll_args_t key = *args, plain;
+    xyl_sides_t sides;
+    xylem_status_t status = arguments_pack(team, args, call, &plain, &sides);
+    xyl_operation_t *operation;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_sides_are_needed(args))
+        way |= xyl_device_way(team, &plain);
+    plain.flags |= way;
+    key.flags |= way;
+    status = xyl_coll_create(team, &plain, &sides, &operation);
     if (status != XYLEM_OK) {
+        if (xyl_sides_are_needed(args))
+            xyl_device_way_undo(team, &plain);
         xyl_sides_release(&sides);
         return status;
     }
@@ -299,7 +313,8 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
                                const xylem_coll_args_t *given, int *suits_out)
 {
     const xylem_coll_args_t *args;
-    xylem_coll_args_t own;
+    xylem_coll_args_t own, plain;
+    xyl_sides_t sides;
     xylem_status_t status =
         xyl_arguments_read(given, "xylem_tag_suits", &own, &args);
 
@@ -310,17 +325,12 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_tag_suits");
     if (status == XYLEM_OK)
-        status = xyl_arguments_check_frame(team, args, "xylem_tag_suits");
+        status = arguments_pack(team, args, "xylem_tag_suits", &plain, &sides);
     if (status != XYLEM_OK)
         return status;
-    if (xyl_sides_are_needed(args)) { /* packed on the host either way */
-        *suits_out = 1;
-        return XYLEM_OK;
-    }
-    status = xyl_arguments_check_values(team, args, "xylem_tag_suits");
-    if (status == XYLEM_OK)
-        *suits_out = xyl_device_tag_suits(team, args);
-    return status;
+    *suits_out = xyl_device_tag_suits(team, &plain);
+    xyl_sides_release(&sides);
+    return XYLEM_OK;
 }
 
 xylem_status_t xylem_coll_init(xylem_team_t *team,

@@ -88,7 +88,7 @@ static const char *name_or_own(uint64_t value, uint64_t predefined,
     return value - 1 < predefined ? name : own;
 }
 
-/* Behind what is there, as far as there is room. */
+/* Adds words behind those of `text`, as far as there is room. */
 static __attribute__((format(printf, 3, 4))) void
 add_words(char *text, size_t bytes, const char *format, ...)
 {

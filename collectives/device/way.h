@@ -25,7 +25,7 @@ uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
 /* That for no call like this one, whatever its buffers, there is anything to
- * ask, to be numbered or to be taken back. `args` name no type of the user's.
+ * ask, to be numbered or to be taken back. `args` have packed types.
  */
 int xyl_device_never_asks(const xylem_team_t *team,
                           const xylem_coll_args_t *args);
@@ -69,7 +69,7 @@ static inline void xyl_device_way_undo(xylem_team_t *team,
 }
 
 /* 0: ranks would ask in a call like this one, but for its tag; equal on all of
- * them for one tag, whatever their buffers. `args` name no type of the user's.
+ * them for one tag, whatever their buffers. `args` have packed types.
  * Any thread. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args);
 

@@ -45,7 +45,7 @@ int xyl_node_may_have_board(const xylem_team_t *team)
 
 /* ---- boards that are left ---- */
 
-/* Those to which all seats have come by now, or all. */
+/* Destroys the boards to which all seats have come by now, or all boards. */
 static void boards_destroy(xylem_context_t *context, int all)
 {
     xyl_board_t **link, *board;

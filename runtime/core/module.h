@@ -46,8 +46,8 @@ enum { XYL_CALL_WORDS = 88 }; /* bytes of a call in words, with the final 0 */
 typedef struct xyl_modules {
     unsigned count;
     const xyl_module_t *const *all; /* [count] */
-    /* What is called, of an operation's `call`, in XYL_CALL_WORDS bytes; NULL:
-     * there are no words. */
+    /* Writes an operation's `call` in words, for which XYL_CALL_WORDS bytes are
+     * enough; NULL: calls have no words. */
     void (*call_in_words)(uint64_t call, char *text, size_t bytes);
 } xyl_modules_t;
 

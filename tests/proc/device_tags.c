@@ -47,6 +47,27 @@ static void expect(int answer, int expected, uint32_t tag)
             expected);
 }
 
+/* The last rank describes the same words by a type of its own: it, too, has to
+ * come to the others' answer. */
+static void all_ask_by_types(xylem_team_t *team, uint32_t tag)
+{
+    xylem_coll_args_t args = args_of(tag, WORDS, 1);
+    xylem_type_t pair;
+    int answer = -1;
+
+    MUST(xylem_type_contiguous(job.context, 2, XYLEM_UINT64, &pair));
+    if (job.rank == job.ranks - 1) {
+        args.type = pair;
+        args.count = WORDS / 2;
+    }
+    if (job.rank == 0)
+        expect(suits(team, tag, WORDS, 1), 0, tag);
+    MUST(xylem_barrier(job.world));
+    MUST(xylem_tag_suits(team, &args, &answer));
+    expect(answer, 0, tag);
+    MUST(xylem_type_destroy(job.context, pair));
+}
+
 /* The first one asks before the others do. */
 static void all_ask(xylem_team_t *team, uint32_t first, uint32_t tag,
                     int is_on_gpu, int expected)
@@ -100,6 +121,7 @@ int main(int argc, char **argv)
     all_ask(team, 1, 6, 0, 1);
     all_ask(team, 0, 6, 1, 1); /* some rank has gone on without */
     all_ask(team, 0, 7, 1, 0);
+    all_ask_by_types(team, 8);
     for (tag = 1; tag <= TAGS_MAX; tag++)
         call(team, tag == TAGS_MAX ? 0 : tag);
     MUST(xylem_team_destroy(team));
