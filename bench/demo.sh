@@ -173,9 +173,12 @@ announce()
         fetch=$((megabytes / fetch_rate + $(computing $((megabytes * unpack_loops / 100)) 1)))
         [[ -x $noise ]] || build=$(computing $build_loops $cores)
     fi
-    printf 'about %d s: %d to download %d MB (at %d MB a second) and install them, ' \
-        $((fetch + build + measure)) "$fetch" "$megabytes" $fetch_rate
-    printf '%d to build, %d at most to measure\n' "$build" "$measure"
+    printf 'about %d s: ' $((fetch + build + measure))
+    ((fetch == 0)) ||
+        printf '%d to download %d MB (at %d MB a second) and install them, ' \
+            "$fetch" "$megabytes" $fetch_rate
+    ((build == 0)) || printf '%d to build, ' "$build"
+    printf '%d at most to measure\n' "$measure"
     more_than "${longer:-1}" 1.2 || return 0
     echo "this machine is busy: computing takes $longer times as long as without other programs"
 }

@@ -48,6 +48,15 @@ XMPI_EXPORTED int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
 XMPI_EXPORTED int xmpi_Session_init(MPI_Info info, MPI_Errhandler handler,
                                     xmpi_session_t *session);
 XMPI_EXPORTED int xmpi_Session_finalize(xmpi_session_t *session);
+XMPI_EXPORTED int xmpi_Request_get_status_all(int count, MPI_Request requests[],
+                                              int *flag, MPI_Status statuses[]);
+XMPI_EXPORTED int xmpi_Request_get_status_any(int count, MPI_Request requests[],
+                                              int *index, int *flag,
+                                              MPI_Status *status);
+XMPI_EXPORTED int xmpi_Request_get_status_some(int count,
+                                               MPI_Request requests[],
+                                               int *done, int indices[],
+                                               MPI_Status statuses[]);
 XMPI_EXPORTED int xmpi_Comm_revoke(MPI_Comm handle);
 
 /* ---- calls ---- */

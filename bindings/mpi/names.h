@@ -52,8 +52,8 @@
 /* Of libraries that survive deaths, with MPIX_ before them. */
 #define XMPI_EXTENSIONS(X) X(Comm_revoke)
 
-/* Those that wait for requests or ask after them: wait.c. Each library has the
- * first. */
+/* Functions that wait for requests or ask after them: wait.c. Each library has
+ * those of MPI-3. */
 #define XMPI_WAITS_OF_3(X)                                                     \
     X(Wait)                                                                    \
     X(Waitall)                                                                 \

@@ -6,7 +6,8 @@
  *     what xylem has completed, whose data a thread of hook.c moves meanwhile,
  *     whatever function the program is in.
  *
- * Until then, and elsewhere, the front leads to the library. */
+ * Until then, and elsewhere, the front leads to the library; but those of
+ * MPI-4.1, which older libraries lack, are always the binding's. */
 #include <sched.h>
 
 #include "bindings/mpi/call.h"
@@ -16,6 +17,22 @@ static _Atomic int polls;
 static int is_polling(void)
 {
     return atomic_load_explicit(&polls, memory_order_relaxed);
+}
+
+/* ---- statuses ---- */
+
+static void status_empty(MPI_Status *status)
+{
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    status->MPI_ERROR = MPI_SUCCESS;
+    xmpi_host.Status_set_elements(status, MPI_BYTE, 0);
+    xmpi_host.Status_set_cancelled(status, 0);
+}
+
+static MPI_Status *status_at(MPI_Status statuses[], int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
 /* ---- the host's requests ---- */
@@ -97,36 +114,79 @@ static int hosts_Request_get_status(MPI_Request request, int *flag,
     ASKS(Request_get_status(request, flag, status));
 }
 
+/* ---- those of MPI-4.1, also for a host that lacks them ---- */
+
+/* One that the host may still be asked for; of those that are persistent and
+ * inactive it says that they are over. */
+static int is_hosts(MPI_Request request)
+{
+    return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;
+}
+
 static int hosts_Request_get_status_all(int count, MPI_Request requests[],
                                         int *flag, MPI_Status statuses[])
 {
-    ASKS(Request_get_status_all(count, requests, flag, statuses));
+    int code = MPI_SUCCESS, i;
+
+    if (xmpi_host.Request_get_status_all != NULL) {
+        ASKS(Request_get_status_all(count, requests, flag, statuses));
+    }
+    *flag = 1;
+    for (i = 0; code == MPI_SUCCESS && *flag && i < count; i++)
+        code =
+            hosts_Request_get_status(requests[i], flag, status_at(statuses, i));
+    return code;
 }
 
 static int hosts_Request_get_status_any(int count, MPI_Request requests[],
                                         int *index, int *flag,
                                         MPI_Status *status)
 {
-    ASKS(Request_get_status_any(count, requests, index, flag, status));
+    int code = MPI_SUCCESS, has_some = 0, i;
+
+    if (xmpi_host.Request_get_status_any != NULL) {
+        ASKS(Request_get_status_any(count, requests, index, flag, status));
+    }
+    *index = MPI_UNDEFINED;
+    for (i = 0; i < count; i++) {
+        if (!is_hosts(requests[i]))
+            continue;
+        has_some = 1;
+        code = hosts_Request_get_status(requests[i], flag, status);
+        if (code == MPI_SUCCESS && *flag)
+            *index = i;
+        if (code != MPI_SUCCESS || *flag)
+            return code;
+    }
+    *flag = !has_some;
+    if (!has_some && status != MPI_STATUS_IGNORE)
+        status_empty(status);
+    return MPI_SUCCESS;
 }
 
 static int hosts_Request_get_status_some(int count, MPI_Request requests[],
                                          int *done, int indices[],
                                          MPI_Status statuses[])
 {
-    ASKS(Request_get_status_some(count, requests, done, indices, statuses));
+    int code = MPI_SUCCESS, has_some = 0, found = 0, flag, i;
+
+    if (xmpi_host.Request_get_status_some != NULL) {
+        ASKS(Request_get_status_some(count, requests, done, indices, statuses));
+    }
+    for (i = 0; code == MPI_SUCCESS && i < count; i++) {
+        if (!is_hosts(requests[i]))
+            continue;
+        has_some = 1;
+        code = hosts_Request_get_status(requests[i], &flag,
+                                        status_at(statuses, found));
+        if (code == MPI_SUCCESS && flag)
+            indices[found++] = i;
+    }
+    *done = has_some ? found : MPI_UNDEFINED;
+    return code;
 }
 
 /* ---- persistent collectives among them ---- */
-
-static void status_empty(MPI_Status *status)
-{
-    status->MPI_SOURCE = MPI_ANY_SOURCE;
-    status->MPI_TAG = MPI_ANY_TAG;
-    status->MPI_ERROR = MPI_SUCCESS;
-    xmpi_host.Status_set_elements(status, MPI_BYTE, 0);
-    xmpi_host.Status_set_cancelled(status, 0);
-}
 
 /* One that the program is told of is idle again. Returns its code. */
 static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
@@ -134,11 +194,6 @@ static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
     if (status != MPI_STATUS_IGNORE)
         status_empty(status);
     return xmpi_persistent_end(persistent);
-}
-
-static MPI_Status *status_at(MPI_Status statuses[], int i)
-{
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
 /* The first that is started, from `from` on, be it over or not; `count`: none
@@ -365,8 +420,8 @@ static int taken_Request_get_status(MPI_Request request, int *flag,
     return MPI_SUCCESS;
 }
 
-static int taken_Request_get_status_all(int count, MPI_Request requests[],
-                                        int *flag, MPI_Status statuses[])
+int xmpi_Request_get_status_all(int count, MPI_Request requests[], int *flag,
+                                MPI_Status statuses[])
 {
     if (all_are_over(count, requests))
         return hosts_Request_get_status_all(count, requests, flag, statuses);
@@ -375,9 +430,8 @@ static int taken_Request_get_status_all(int count, MPI_Request requests[],
     return MPI_SUCCESS;
 }
 
-static int taken_Request_get_status_any(int count, MPI_Request requests[],
-                                        int *index, int *flag,
-                                        MPI_Status *status)
+int xmpi_Request_get_status_any(int count, MPI_Request requests[], int *index,
+                                int *flag, MPI_Status *status)
 {
     int code, i = first_over(count, requests);
 
@@ -397,9 +451,8 @@ static int taken_Request_get_status_any(int count, MPI_Request requests[],
     return code;
 }
 
-static int taken_Request_get_status_some(int count, MPI_Request requests[],
-                                         int *done, int indices[],
-                                         MPI_Status statuses[])
+int xmpi_Request_get_status_some(int count, MPI_Request requests[], int *done,
+                                 int indices[], MPI_Status statuses[])
 {
     int i = next_started(count, requests, 0);
     int code =
@@ -427,9 +480,7 @@ void xmpi_waits_take(int shall_poll)
         atomic_store_explicit(&polls, 1, memory_order_relaxed);
     if (atomic_exchange_explicit(&are_taken, 1, memory_order_relaxed) != 0)
         return;
-#define X(name)                                                                \
-    if (xmpi_host.name != NULL)                                                \
-        xmpi_front->take(#name, (xmpi_function_t)taken_##name);
-    XMPI_WAITS(X)
+#define X(name) xmpi_front->take(#name, (xmpi_function_t)taken_##name);
+    XMPI_WAITS_OF_3(X)
 #undef X
 }

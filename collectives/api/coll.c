@@ -25,8 +25,8 @@ xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               : status;
 }
 
-/* One tag has numbers for so many stages; no schedule takes more of few ranks.
- */
+/* Schedules are cut so that one tag has numbers for their messages; but those
+ * of some thousands of ranks have more. */
 static xylem_status_t tag_prepare(xylem_team_t *team,
                                   const xyl_operation_t *operation,
                                   const char *call)

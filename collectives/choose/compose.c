@@ -14,6 +14,7 @@
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/core/tags.h"
 #include "runtime/core/team.h"
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
@@ -112,12 +113,14 @@ static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
                                          const xyl_problem_t *problem)
 {
     const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
-    const xyl_stage_spec_t spec =
+    xyl_stage_spec_t spec =
         xyl_stage_behind(operation, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     xyl_schedule_t schedule;
     xyl_stage_t *stage;
     xylem_status_t status;
 
+    if (problem->has_tag)
+        spec.sequences_max = XYL_TAG_SEQUENCES;
     xyl_schedule_init(&schedule, problem->element_bytes);
     algorithm->write(problem, &schedule);
     status = xyl_schedule_status(&schedule);

@@ -6,6 +6,7 @@
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"
+#include "runtime/core/tags.h"
 
 static int call_is_in_place(const xylem_coll_args_t *args)
 {
@@ -30,6 +31,8 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .is_commutative = is_commutative,
         .has_tag = args->tag != 0,
         .tag_has_board = (args->flags & XYL_FLAG_ON_BOARD) != 0,
+        .labels_max =
+            args->tag == 0 ? 0 : XYL_TAG_SEQUENCES * XYL_TEAM_SEGMENT_TAGS - 1,
     };
 }
 

@@ -59,6 +59,7 @@ typedef struct xyl_problem {
     int combines_sums;    /* made of the user's numbers, see data/binned.h */
     int has_tag;          /* nothing may depend on the order of calls */
     int tag_has_board;    /* on one node: node/tagged.h */
+    uint32_t labels_max;  /* of the messages of a schedule; 0: as it wishes */
     int shares_memory;    /* all ranks live on one node and can */
     int on_device;   /* and ask each other for buffers in memory of GPUs, of
                         which kernels may do what the collective does */

@@ -13,10 +13,20 @@
  * fewer. */
 enum { XYL_DISTANCES_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
 
-/* Elements of a segment, as is asked for; 0: not cut. */
-static inline uint64_t xyl_segment_count(const xyl_problem_t *problem)
+/* Elements of a segment of a message, or block, of `count`: as many as are
+ * asked for, or all. A segment is longer where it has to be for each segment
+ * and rank to have two labels. */
+static inline uint64_t xyl_segment_count(const xyl_problem_t *problem,
+                                         uint64_t count)
 {
-    return problem->segment_bytes / problem->element_bytes;
+    uint64_t segment = problem->segment_bytes / problem->element_bytes;
+    uint64_t most = problem->labels_max / 2 / problem->ranks;
+
+    if (segment == 0 || segment > count)
+        return count;
+    if (problem->labels_max != 0 && (most == 0 || segment < count / most + 1))
+        segment = most == 0 ? count : count / most + 1;
+    return segment;
 }
 
 /* A rank's block among those of all that RECV has. */

@@ -94,9 +94,7 @@ static int circulation_init(circulation_t *c, const xyl_problem_t *problem,
     xyl_circulant_init(&c->graph, ranks);
     rounds = c->graph.rounds;
     c->place = (problem->rank + ranks - problem->root) % ranks;
-    c->block = xyl_segment_count(problem);
-    if (c->block == 0 || c->block > problem->count)
-        c->block = problem->count;
+    c->block = xyl_segment_count(problem, problem->count);
     c->blocks = (problem->count + c->block - 1) / c->block;
     schedule->labels = (uint32_t)c->blocks; /* whichever a rank uses */
     /* The last round is to end a turn of all skips. */

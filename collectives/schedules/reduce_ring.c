@@ -201,9 +201,7 @@ static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
         xyl_reduce_alone(problem, schedule, longest);
         return;
     }
-    ring.segment = longest;
-    if (xyl_segment_count(problem) != 0 && xyl_segment_count(problem) < longest)
-        ring.segment = xyl_segment_count(problem);
+    ring.segment = xyl_segment_count(problem, longest);
     ring.segments_max = (uint32_t)((longest + ring.segment - 1) / ring.segment);
     schedule->labels = ranks * ring.segments_max; /* whichever are empty */
     if (is_allreduce(&ring))

@@ -97,14 +97,13 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
 static void scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
     chain_t chain = {.problem = problem, .schedule = schedule};
-    uint64_t segment = xyl_segment_count(problem), at, count, segments;
+    uint64_t segment = xyl_segment_count(problem, problem->count);
+    uint64_t at, count, segments;
     int is_aside;
     uint32_t label = 0;
 
     if (problem->count == 0)
         return;
-    if (segment == 0 || segment > problem->count)
-        segment = problem->count;
     segments = (problem->count + segment - 1) / segment;
     schedule->labels = (uint32_t)segments;
     chain.has_next = problem->rank + 1 < problem->ranks;

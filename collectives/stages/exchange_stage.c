@@ -510,15 +510,25 @@ static xylem_status_t add_staging(exchange_stage_t *exchange)
     return XYLEM_OK;
 }
 
-/* How messages are cut, and how long work is gone on with. */
-static void set_limits(exchange_stage_t *exchange)
+/* Numbers that the messages of a schedule need if each is cut into so many. */
+static uint32_t sequences_of(const xyl_schedule_t *schedule, uint32_t pieces)
 {
-    const xylem_team_t *team = exchange->stage.operation->request.team;
-    const xyl_limits_t *limits = xyl_limits_of(team->context);
+    return (uint32_t)((uint64_t)schedule->labels * pieces /
+                      XYL_TEAM_SEGMENT_TAGS) +
+           1;
+}
 
-    exchange->turn = limits->turn;
-    exchange->piece = limits->exchange_piece;
-    exchange->pieces_max = xyl_exchange_pieces(team);
+/* A message is cut into so many at most that there are numbers for all. */
+static uint32_t pieces_for(const xylem_team_t *team,
+                           const xyl_stage_spec_t *spec,
+                           const xyl_schedule_t *schedule)
+{
+    uint32_t pieces = xyl_exchange_pieces(team);
+
+    while (pieces > 1 && spec->sequences_max != 0 &&
+           sequences_of(schedule, pieces) > spec->sequences_max)
+        pieces /= 2;
+    return pieces;
 }
 
 xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
@@ -527,12 +537,13 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       const xyl_layouts_t *layouts,
                                       xyl_stage_t **stage_out)
 {
-    uint32_t labels =
-        schedule->labels * xyl_exchange_pieces(operation->request.team);
+    const xylem_team_t *team = operation->request.team;
+    const xyl_limits_t *limits = xyl_limits_of(team->context);
+    uint32_t pieces = pieces_for(team, spec, schedule);
     exchange_stage_t *exchange =
         (exchange_stage_t *)(void *)xyl_operation_add_stage(
             operation, spec, &exchange_ops, sizeof *exchange,
-            labels / XYL_TEAM_SEGMENT_TAGS + 1);
+            sequences_of(schedule, pieces));
     xylem_status_t status;
     uint32_t i;
 
@@ -545,7 +556,9 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
     exchange->buffers.exec = xyl_collective_of(operation)->exec;
     exchange->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
     exchange->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
-    set_limits(exchange);
+    exchange->turn = limits->turn;
+    exchange->piece = limits->exchange_piece;
+    exchange->pieces_max = pieces;
     for (i = 0; i < schedule->count; i++)
         if (is_message(&schedule->actions[i]))
             exchange->slot_count +=

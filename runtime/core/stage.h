@@ -99,9 +99,10 @@ typedef struct xyl_stage_spec {
     xyl_role_t reads, writes;
     xyl_group_t group; /* of size 0: all of the team */
     /* Where not all ranks have the same stages: which of the operation's
-     * numbers its messages have, and how many there are for it. */
+     * numbers its messages have. */
     int is_numbered;
-    uint32_t sequence_at, sequences_max;
+    uint32_t sequence_at;
+    uint32_t sequences_max; /* there are so many for it; 0: as it needs */
 } xyl_stage_spec_t;
 
 static inline uint64_t xyl_stage_segment(const xyl_stage_t *stage,

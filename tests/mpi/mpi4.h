@@ -1,5 +1,5 @@
-/* MPI-4's functions, for MPIs that do not declare them: the binding has them
- * all the same. */
+/* MPI-4's functions and MPI-4.1's, for MPIs that do not declare them: the
+ * binding has them all the same. */
 #ifndef TESTS_MPI_MPI4_H
 #define TESTS_MPI_MPI4_H
 
@@ -76,6 +76,14 @@ FORMS(Alltoallw, Ialltoallw)
 #undef Q
 #undef N
 #undef FORMS
+#endif
+
+#if MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1)
+int MPI_Request_get_status_all(int n, MPI_Request r[], int *f, MPI_Status s[]);
+int MPI_Request_get_status_any(int n, MPI_Request r[], int *i, int *f,
+                               MPI_Status *s);
+int MPI_Request_get_status_some(int n, MPI_Request r[], int *m, int i[],
+                                MPI_Status s[]);
 #endif
 
 #endif

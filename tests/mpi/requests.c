@@ -136,17 +136,64 @@ static void ask_each(mix_t *mix)
     }
 }
 
+/* The questions of MPI-4.1, which its predecessors' libraries have by the
+ * binding. */
+static void ask_all(mix_t *mix)
+{
+    MPI_Status statuses[4];
+    int flag = 0;
+
+    while (!flag)
+        MPI_Request_get_status_all(4, mix->requests, &flag, statuses);
+    CHECK(statuses[0].MPI_SOURCE == left);
+    MPI_Waitall(4, mix->requests, MPI_STATUSES_IGNORE);
+    MPI_Request_get_status_all(4, mix->requests, &flag, MPI_STATUSES_IGNORE);
+    CHECK(flag);
+}
+
+static void ask_any(mix_t *mix)
+{
+    int i, flag, index;
+
+    for (i = 0; i < 4; i++) {
+        for (flag = 0; !flag;)
+            MPI_Request_get_status_any(4, mix->requests, &index, &flag,
+                                       MPI_STATUS_IGNORE);
+        CHECK(index >= 0 && index < 4);
+        MPI_Wait(&mix->requests[index], MPI_STATUS_IGNORE);
+    }
+    MPI_Request_get_status_any(4, mix->requests, &index, &flag,
+                               MPI_STATUS_IGNORE);
+    CHECK(flag && index == MPI_UNDEFINED);
+}
+
+static void ask_some(mix_t *mix)
+{
+    MPI_Status statuses[4];
+    int i, done, indices[4];
+
+    do {
+        MPI_Request_get_status_some(4, mix->requests, &done, indices, statuses);
+        CHECK(done == MPI_UNDEFINED || (done >= 0 && done <= 4));
+        for (i = 0; i < done; i++) {
+            CHECK(indices[i] != 0 || statuses[i].MPI_SOURCE == left);
+            MPI_Wait(&mix->requests[indices[i]], MPI_STATUS_IGNORE);
+        }
+    } while (done != MPI_UNDEFINED);
+}
+
 static void test_mixtures(void)
 {
     static void (*const ways[])(mix_t *) = {
-        wait_all,    wait_any,     wait_some, test_all_of,
-        test_any_of, test_some_of, ask_each};
+        wait_all,     wait_any, wait_some, test_all_of, test_any_of,
+        test_some_of, ask_each, ask_all,   ask_any,     ask_some};
+    enum { WAYS = sizeof ways / sizeof *ways };
     static mix_t mix;
     int round;
 
-    for (round = 0; round < 21; round++) {
+    for (round = 0; round < 3 * WAYS; round++) {
         mix_start(&mix, round);
-        ways[round % 7](&mix);
+        ways[round % WAYS](&mix);
         mix_check(&mix, round);
     }
 }
@@ -341,6 +388,22 @@ static void test_persistent_short(void)
     MPI_Comm_free(&comm);
 }
 
+/* One is started, the other is not. */
+static void ask_beside_inactive(MPI_Request started, MPI_Request idle)
+{
+    MPI_Request both[2] = {idle, started};
+    int flag = 0, index, done, indices[2];
+
+    MPI_Request_get_status_all(2, both, &flag, MPI_STATUSES_IGNORE);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status_any(2, both, &index, &flag, MPI_STATUS_IGNORE);
+    CHECK(index == 1);
+    MPI_Request_get_status_some(2, both, &done, indices, MPI_STATUSES_IGNORE);
+    CHECK(done == 1 && indices[0] == 1);
+    MPI_Request_get_status_all(2, both, &flag, MPI_STATUSES_IGNORE);
+    CHECK(flag);
+}
+
 /* The host knows nothing of those: functions that name one or some find them
  * beside its own, once for each start. */
 static void test_persistent_some(void)
@@ -390,6 +453,7 @@ static void test_persistent_some(void)
         CHECK(done == MPI_UNDEFINED);
     }
     MPI_Start(&requests[0]);
+    ask_beside_inactive(requests[0], requests[2]);
     for (flag = 0; !flag;)
         MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE);
     CHECK(out[0] == size * (size - 1) / 2 + size * (round - 1));

@@ -548,6 +548,6 @@ void algorithm_case_text(const algorithm_case_t *c, char *text, size_t bytes)
              "segments of %" PRIu64 ", elements of %zu bytes%s: %s",
              traits_of(c)->name, c->algorithm->name, c->ranks, problem->root,
              problem->count, c->is_in_place ? " in place" : "", problem->radix,
-             xyl_segment_count(problem), c->element_bytes,
+             xyl_segment_count(problem, problem->count), c->element_bytes,
              problem->is_commutative ? ", commutative" : "", c->run.mistake);
 }

@@ -1,6 +1,7 @@
 /* Calls that are matched by tags: every rank starts them in an order of its
  * own, among calls that go in the team's order, on worlds with and without
  * shared memory; again and again; and what is wrong with them is said. */
+#include <stdio.h>
 #include <string.h>
 
 #include "collectives/choose/registry.h"
@@ -186,6 +187,57 @@ static void test_any_order(void)
         }
         scene_fini(&scene);
     }
+}
+
+/* ---- more segments than a tag has numbers ---- */
+
+/* Segments of a few elements: a call without a tag takes as many numbers as it
+ * needs. */
+static void run_in_segments(const call_case_t *c, int shares_memory)
+{
+    fabric_options_t options = {.eager_bytes_max = SIZE_MAX,
+                                .shares_memory = shares_memory};
+    fabric_t *fabric = fabric_create(c->ranks, &options);
+    call_run_t run;
+    uint32_t rank;
+
+    call_run_init(&run, fabric, NULL, c);
+    for (rank = 0; rank < c->ranks; rank++)
+        run.all[rank].call.args.tag = 3;
+    call_run_start_all(&run);
+    CHECK(call_run_finish(&run));
+    call_run_check(&run);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void test_many_segments(void)
+{
+    static const struct {
+        xylem_coll_t coll;
+        const char *algorithm;
+    } cut[] = {
+        {XYLEM_COLL_SCAN, "linear"},
+        {XYLEM_COLL_EXSCAN, "linear"},
+        {XYLEM_COLL_ALLREDUCE, "ring"},
+        {XYLEM_COLL_REDUCE_SCATTER, "ring"},
+        {XYLEM_COLL_BCAST, "circulant"},
+        {XYLEM_COLL_REDUCE, "circulant"},
+        {XYLEM_COLL_ALLREDUCE, "circulant"},
+        {XYLEM_COLL_BCAST, "binary"},
+    };
+    static const uint64_t counts[] = {600, 20000};
+    size_t i, j;
+
+    for (i = 0; i < sizeof cut / sizeof *cut; i++)
+        for (j = 0; j < 4; j++) {
+            call_case_t c = {.coll = cut[i].coll,
+                             .ranks = RANKS,
+                             .count = counts[j / 2],
+                             .segment_bytes = 8};
+            snprintf(c.algorithm, sizeof c.algorithm, "%s", cut[i].algorithm);
+            run_in_segments(&c, j % 2);
+        }
 }
 
 /* ---- one tag for call after call ---- */
@@ -672,6 +724,7 @@ static void test_full_check(void)
 
 static const check_case_t cases[] = {
     {"tags: any order on each rank", test_any_order},
+    {"tags: more segments than a tag has numbers", test_many_segments},
     {"tags: one after the other", test_one_after_the_other},
     {"tags: requests that come and go", test_requests},
     {"tags: one that is under way", test_under_way},
