@@ -11,11 +11,11 @@
 #   WHAT      demo    bash bench/demo.sh
 #             tests   bash tests/run.sh
 #             quick   bash tests/run.sh --quick
-#             death   eight times the suite of ranks that die
+#             death   the suite of ranks that die, eight times
 #             readme  all other commands of README.md (readme.sh)
 #             (default: readme, demo and tests)
 #   --logs FOLDER   where the outputs go (default: build/distro)
-#   --repeat N      of death, instead of eight
+#   --repeat N      so many times: of quick, which is tried once, and of death
 #
 # Needs the rights of root; exit code 77: it cannot be done here, for the reason
 # given. The last line is `N passed, N failed, N skipped`, of commands.
@@ -24,7 +24,7 @@ set -uo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 here=$top/tests/distro
 logs=$top/build/distro
-repeat=8
+repeat=
 releases=()
 whats=()
 passed=0
@@ -130,12 +130,16 @@ commands_of()
     case $1 in
     demo) echo "bash bench/demo.sh" ;;
     tests) echo "bash tests/run.sh" ;;
-    quick) echo "bash tests/run.sh --quick" ;;
+    quick)
+        echo "for ((i = 0; i < ${repeat:-1}; i++)); do
+                  bash tests/run.sh --quick || exit
+              done"
+        ;;
     readme) echo "bash tests/distro/readme.sh --run" ;;
     death)
         echo "bash tools/deps.sh build && meson setup build/death &&
               ninja -C build/death && meson test -C build/death --no-rebuild --print-errorlogs \
-              --repeat $repeat proc_death"
+              --repeat ${repeat:-8} proc_death"
         ;;
     esac
 }

@@ -576,6 +576,34 @@ static void test_reads(void)
     }
 }
 
+/* Of so many more; then tracing is forbidden. */
+static uint32_t pulls_left;
+
+static int pulls_at_first(xyl_shm_t *shm, uint32_t rank, void *to,
+                          uint64_t from, size_t bytes)
+{
+    if (pulls_left == 0)
+        return 0;
+    pulls_left--;
+    return own_ops->pull(shm, rank, to, from, bytes);
+}
+
+/* In the middle of a block, and between two of them. */
+static void test_reads_are_refused_later(void)
+{
+    static const xylem_coll_t colls[] = {
+        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW,
+        XYLEM_COLL_NEIGHBOR_ALLGATHER, XYLEM_COLL_SCATTER};
+    uint32_t first, i;
+
+    for (i = 0; i < sizeof colls / sizeof *colls; i++)
+        for (first = 1; first <= 12; first++) {
+            pulls_left = first;
+            run_with_pull(colls[i], 4, LONG, pulls_at_first);
+            CHECK_EQ(pulls_left, 0);
+        }
+}
+
 /* ---- calls that contradict each other ---- */
 
 enum { ODD_RANKS = 3, ODD_BYTES = 900000 };
@@ -751,6 +779,7 @@ static const check_case_t cases[] = {
     {"scatter_cannot_read", test_scatter_cannot_read},
     {"cannot_read", test_cannot_read},
     {"reads", test_reads},
+    {"reads are refused later", test_reads_are_refused_later},
     {"rank_fails", test_rank_fails},
 };
 CHECK_MAIN(cases)
