@@ -329,17 +329,18 @@ static xylem_status_t knows_levels(xylem_team_t *team)
                           "no memory for the nodes of a team");
 }
 
-static xylem_status_t look_up(xylem_team_t *team, const xylem_coll_args_t *args,
-                              int is_commutative, xyl_problem_t *problem,
-                              xyl_query_t *query)
+xylem_status_t xyl_choose_query(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                int is_commutative, xyl_problem_t *problem_out,
+                                xyl_query_t *query_out)
 {
     xylem_status_t status = knows_levels(team);
 
     if (status != XYLEM_OK)
         return status;
-    status = problem_outline(team, args, is_commutative, problem);
+    status = problem_outline(team, args, is_commutative, problem_out);
     if (status == XYLEM_OK)
-        *query = query_of(team, problem);
+        *query_out = query_of(team, problem_out);
     return status;
 }
 
@@ -401,7 +402,7 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_problem_t problem;
     xyl_query_t query;
     xylem_status_t status =
-        look_up(team, args, is_commutative, &problem, &query);
+        xyl_choose_query(team, args, is_commutative, &problem, &query);
 
     if (status == XYLEM_OK)
         status = by_call(args, &problem, &decision);
@@ -411,6 +412,7 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
         return status;
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
+    choice_out->rule = decision.rule;
     if (team->context->config.verbose != 0)
         xyl_choice_explain(team, &query, &problem, &decision, choice_out);
     if (xyl_observer_measures(team->context->observer))
@@ -427,7 +429,7 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     xyl_problem_t problem;
     xyl_query_t query;
     xylem_status_t status =
-        look_up(team, args, is_commutative, &problem, &query);
+        xyl_choose_query(team, args, is_commutative, &problem, &query);
 
     if (status == XYLEM_OK)
         status = by_call(args, &problem, &decision);
@@ -443,19 +445,11 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
         decision.named = named_by(candidate);
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
+    choice_out->rule = decision.rule;
     return XYLEM_OK;
 }
 
 /* ---- other plans ---- */
-
-xylem_status_t xyl_choose_query(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
-                                xyl_query_t *query_out)
-{
-    xyl_problem_t problem;
-
-    return look_up(team, args, 1, &problem, query_out);
-}
 
 /* As calls name what a rule, or a choice, has. */
 static void name_print(char text[XYL_ALGORITHM_TEXT_BYTES], const char *name,
@@ -538,7 +532,7 @@ uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_query_t query;
     uint32_t count;
 
-    if (look_up(team, args, 1, &problem, &query) != XYLEM_OK ||
+    if (xyl_choose_query(team, args, 1, &problem, &query) != XYLEM_OK ||
         xyl_choose(team, args, 1, &choice) != XYLEM_OK)
         return 0;
     count = other_segments(&choice, query.bytes, others);

@@ -15,10 +15,11 @@
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           int is_commutative, xyl_choice_t *choice_out);
 
-/* What is looked up for a call, as for xyl_choose; of operations that commute.
- * Fails for want of memory. */
+/* What is looked up for a call, as for xyl_choose, and the part of its problem
+ * that is equal on all ranks. Fails for want of memory. */
 xylem_status_t xyl_choose_query(xylem_team_t *team,
                                 const xylem_coll_args_t *args,
+                                int is_commutative, xyl_problem_t *problem_out,
                                 xyl_query_t *query_out);
 
 /* A plan, as calls name it. */

@@ -99,6 +99,7 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
     learner_class_t *class;
     const xyl_other_t *other;
     xylem_coll_args_t terms;
+    xyl_problem_t problem;
     xyl_query_t query;
     uint64_t block;
 
@@ -108,7 +109,8 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
         *learner = calloc(1, sizeof **learner);
     if (*learner == NULL)
         (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
-    if (*learner == NULL || xyl_choose_query(team, &terms, &query) != XYLEM_OK)
+    if (*learner == NULL ||
+        xyl_choose_query(team, &terms, 1, &problem, &query) != XYLEM_OK)
         return NULL;
     class = class_of(team, *learner, &terms, &query);
     if (class == NULL)
@@ -130,10 +132,11 @@ void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
     xyl_learner_t *learner = *xyl_tuning_learner(team);
     learner_class_t *class = NULL;
     xylem_coll_args_t terms;
+    xyl_problem_t problem;
     xyl_query_t query;
 
     if (learner != NULL && can_learn(args) && terms_find(team, args, &terms) &&
-        xyl_choose_query(team, &terms, &query) == XYLEM_OK)
+        xyl_choose_query(team, &terms, 1, &problem, &query) == XYLEM_OK)
         class = class_of(team, learner, &terms, &query);
     if (class != NULL)
         class->calls--;

@@ -31,8 +31,13 @@ typedef struct xyl_chooser {
                                         xyl_problem_t *problem);
 } xyl_chooser_t;
 
+struct xyl_rule;
+
 typedef struct xyl_choice {
     const xyl_algorithm_t *algorithm;
+    /* That has chosen it or, where it was named, that it is run by; NULL: there
+     * is none. */
+    const struct xyl_rule *rule;
     uint32_t radix;
     size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
     /* Trees, and levels in segments: */

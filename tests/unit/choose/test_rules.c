@@ -1,0 +1,983 @@
+/* What must be so of every decision, whatever the table says: all ranks decide
+ * alike; the first rule that applies is taken, and what is named wherever it
+ * fits; parameters are in their ranges, and segments and windows do not become
+ * shorter as messages become longer; and some call takes each rule.
+ *
+ * The teams and lengths are those at which rules of the built-in table begin
+ * and end. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/choose.h"
+#include "collectives/choose/tuning.h"
+#include "collectives/data/call.h"
+#include "collectives/data/description.h"
+#include "collectives/device/plan.h"
+#include "collectives/device/way.h"
+#include "collectives/stages/edge.h"
+#include "runtime/core/operation.h"
+#include "simulator/random.h"
+#include "tests/support/call_algorithm.h"
+#include "tests/support/call_run.h"
+#include "tests/support/check.h"
+#include "tests/support/shape.h"
+
+/* ---- the built-in table ---- */
+
+static const xyl_rule_t *rule_at(size_t number)
+{
+    return &xyl_rules_builtin.rule[number];
+}
+
+static int rule_is_for(const xyl_rule_t *rule, xylem_coll_t coll)
+{
+    return (rule->colls >> coll & 1) != 0;
+}
+
+enum { RULE_TEXT_BYTES = 96 };
+
+static const char *rule_text(size_t number, xylem_coll_t coll)
+{
+    static char text[RULE_TEXT_BYTES];
+
+    snprintf(text, sizeof text, "rule %zu, %s of %s", number,
+             rule_at(number)->algorithm, xyl_coll_traits(coll)->name);
+    return text;
+}
+
+static void rule_fails(size_t number, xylem_coll_t coll, const char *what)
+{
+    char text[3 * RULE_TEXT_BYTES];
+
+    snprintf(text, sizeof text, "%s: %s", rule_text(number, coll), what);
+    check_failed("collectives/choose/table.json", (int)number, text);
+}
+
+/* ---- ascending numbers, each once ---- */
+
+enum { NUMBERS_MAX = 256 };
+
+typedef struct numbers {
+    uint64_t all[NUMBERS_MAX];
+    uint32_t count;
+} numbers_t;
+
+static void numbers_add(numbers_t *numbers, uint64_t number)
+{
+    uint32_t at = numbers->count;
+
+    while (at > 0 && numbers->all[at - 1] > number)
+        at--;
+    if (at > 0 && numbers->all[at - 1] == number)
+        return;
+    if (numbers->count == NUMBERS_MAX)
+        abort(); /* the test's mistake */
+    memmove(&numbers->all[at + 1], &numbers->all[at],
+            (numbers->count - at) * sizeof *numbers->all);
+    numbers->all[at] = number;
+    numbers->count++;
+}
+
+/* The ends of a range, and what lies behind it, unless that is more than
+ * `most`. */
+static void numbers_add_range(numbers_t *numbers, uint64_t least, uint64_t last,
+                              uint64_t most)
+{
+    if (least <= most)
+        numbers_add(numbers, least);
+    if (last <= most)
+        numbers_add(numbers, last);
+    if (last < most)
+        numbers_add(numbers, last + 1);
+}
+
+static uint64_t at_least(uint64_t least, uint64_t number)
+{
+    return number < least ? least : number;
+}
+
+/* ---- teams ---- */
+
+enum {
+    SHAPES_MAX = 256,
+    NODE_RANKS_MAX = 64,
+    RANKS_MAX = 128,
+    LONE_MAX = 1200
+};
+
+static shape_t shapes[SHAPES_MAX];
+static uint32_t shape_count;
+
+static void shapes_add(shape_t shape)
+{
+    if (shape_count == SHAPES_MAX)
+        abort(); /* the test's mistake */
+    shapes[shape_count++] = shape;
+}
+
+static void shapes_add_node(uint32_t ranks)
+{
+    shapes_add((shape_t){.nodes = 1, .seats = ranks});
+    shapes_add((shape_t){.nodes = 1, .seats = ranks, .is_apart = 1});
+    if (ranks > 4)
+        shapes_add((shape_t){.nodes = 1, .seats = ranks, .cache_seats = 4});
+}
+
+static void shapes_of_ranks(void)
+{
+    numbers_t node = {.count = 0}, lone = {.count = 0};
+    size_t i;
+
+    numbers_add_range(&node, 1, 2, NODE_RANKS_MAX);
+    numbers_add_range(&lone, 2, 2, LONE_MAX);
+    for (i = 0; i < xyl_rules_builtin.count; i++) {
+        const xyl_rule_t *rule = rule_at(i);
+        if ((rule->teams & (XYL_TEAM_NODE | XYL_TEAM_BOARD)) != 0)
+            numbers_add_range(&node, at_least(1, rule->ranks.least),
+                              rule->ranks.most, NODE_RANKS_MAX);
+        if ((rule->teams & XYL_TEAM_NODES) != 0)
+            numbers_add_range(&lone, at_least(2, rule->ranks.least),
+                              rule->ranks.most, LONE_MAX);
+    }
+    for (i = 0; i < node.count; i++)
+        shapes_add_node((uint32_t)node.all[i]);
+    for (i = 0; i < lone.count; i++)
+        shapes_add((shape_t){.nodes = (uint32_t)lone.all[i], .seats = 1});
+}
+
+static void shapes_of_nodes(void)
+{
+    numbers_t nodes = {.count = 0}, seats = {.count = 0};
+    size_t i, j;
+
+    numbers_add_range(&nodes, 2, 2, RANKS_MAX);
+    numbers_add_range(&seats, 2, 2, RANKS_MAX);
+    for (i = 0; i < xyl_rules_builtin.count; i++) {
+        const xyl_rule_t *rule = rule_at(i);
+        if ((rule->teams & XYL_TEAM_NODES) == 0)
+            continue;
+        numbers_add_range(&nodes, at_least(2, rule->nodes.least),
+                          rule->nodes.most, RANKS_MAX);
+        numbers_add_range(&seats, at_least(2, rule->node_ranks.least),
+                          rule->node_ranks.most, RANKS_MAX);
+        for (j = 0; j < rule->pays_count; j++)
+            numbers_add_range(&seats, 2, rule->pays[j].node_ranks_max,
+                              RANKS_MAX);
+    }
+    for (i = 0; i < nodes.count; i++)
+        for (j = 0; j < seats.count; j++)
+            if (nodes.all[i] * seats.all[j] <= RANKS_MAX)
+                shapes_add((shape_t){.nodes = (uint32_t)nodes.all[i],
+                                     .seats = (uint32_t)seats.all[j]});
+}
+
+static void shapes_find(void)
+{
+    if (shape_count != 0)
+        return;
+    shapes_of_ranks();
+    shapes_of_nodes();
+    shapes_add((shape_t){.nodes = 8, .seats = 8, .is_in_turn = 1});
+    shapes_add((shape_t){.nodes = 8, .seats = 8, .is_apart = 1});
+    shapes_add((shape_t){.nodes = 8, .seats = 1, .has_switches = 1});
+    shapes_add((shape_t){.nodes = 8, .seats = 8, .has_switches = 1});
+    shapes_add(
+        (shape_t){.nodes = 4, .seats = 2, .is_apart = 1, .has_switches = 1});
+}
+
+/* ---- calls ---- */
+
+/* What is particular about some calls. */
+typedef struct kind {
+    const char *name;
+    int is_for_reductions, is_for_segments;
+    int is_ordered; /* the operation does not commute */
+    uint32_t flags;
+    size_t segment_bytes;
+    uint32_t tag;
+    const char *algorithm;
+} kind_t;
+
+static const kind_t kinds[] = {
+    {.name = "plain"},
+    {.name = "in the order of ranks", .is_for_reductions = 1, .is_ordered = 1},
+    {.name = "as they come",
+     .is_for_reductions = 1,
+     .flags = XYLEM_FLAG_ARRIVAL_ORDER},
+    {.name = "reproducible",
+     .is_for_reductions = 1,
+     .flags = XYLEM_FLAG_ARRIVAL_ORDER | XYLEM_FLAG_REPRODUCIBLE},
+    {.name = "in parts", .is_for_segments = 1, .flags = XYLEM_FLAG_PARTS},
+    {.name = "in segments", .segment_bytes = 1024},
+    {.name = "with a tag", .tag = 1},
+    {.name = "with a tag and a board", .tag = 1, .flags = XYL_FLAG_ON_BOARD},
+    {.name = "on devices", .flags = XYL_FLAG_ASKS},
+    {.name = "by a tree", .is_for_segments = 1, .algorithm = "knomial:3"},
+    {.name = "by levels", .is_for_segments = 1, .algorithm = "han"},
+};
+
+static int kind_is_for(const kind_t *kind, xylem_coll_t coll)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+
+    return (!kind->is_for_reductions || traits->reduces) &&
+           (!kind->is_for_segments || traits->has_segments) &&
+           ((kind->flags & XYL_FLAG_ASKS) == 0 || xyl_device_has_tasks(coll));
+}
+
+static uint64_t counts[LONE_MAX];
+
+/* A reduction's elements are longer than a byte. */
+static uint64_t unit_of(xylem_coll_t coll)
+{
+    return xyl_coll_traits(coll)->reduces ? sizeof(double) : 1;
+}
+
+static xylem_coll_args_t args_of(const kind_t *kind, xylem_coll_t coll,
+                                 uint32_t ranks, uint64_t bytes)
+{
+    xylem_coll_args_t args = {
+        .struct_bytes = sizeof args,
+        .coll = coll,
+        .type = xyl_coll_traits(coll)->reduces ? XYLEM_FLOAT64 : XYLEM_BYTE,
+        .op = XYLEM_SUM,
+        .flags = kind->flags,
+        .count = coll == XYLEM_COLL_BARRIER ? 0 : bytes / unit_of(coll),
+        .segment_bytes = kind->segment_bytes,
+        .tag = kind->tag,
+        .algorithm = kind->algorithm,
+        .recv_counts = counts};
+    uint32_t rank;
+
+    for (rank = 0; rank < ranks; rank++)
+        counts[rank] = args.count;
+    return args;
+}
+
+/* Lengths of a collective at which a rule may begin or end in such a team, and
+ * some by chance. */
+static void bytes_find(const shape_t *shape, xylem_coll_t coll,
+                       numbers_t *numbers)
+{
+    enum { BYTES_MAX = 1 << 26, BY_CHANCE = 8 };
+    static uint64_t random = 5;
+    const uint64_t unit = unit_of(coll);
+    const uint64_t ranks = (uint64_t)shape->nodes * shape->seats;
+    numbers_t found = {.count = 0};
+    uint32_t i, j;
+
+    numbers_add_range(&found, 0, 1, BYTES_MAX);
+    numbers_add(&found, BYTES_MAX);
+    for (i = 0; i < BY_CHANCE; i++)
+        numbers_add(
+            &found,
+            random_below(&random, BYTES_MAX >> random_below(&random, 24)));
+    for (i = 0; i < xyl_rules_builtin.count; i++) {
+        const xyl_rule_t *rule = rule_at(i);
+        if (!rule_is_for(rule, coll))
+            continue;
+        numbers_add_range(&found, rule->bytes_min, rule->bytes_max, BYTES_MAX);
+        numbers_add_range(&found, rule->total_min / ranks,
+                          rule->total_max / ranks, BYTES_MAX);
+        for (j = 0; j < rule->pays_count; j++)
+            numbers_add_range(&found, 0,
+                              rule->pays[j].node_bytes_max / shape->seats,
+                              BYTES_MAX);
+    }
+    numbers->count = 0;
+    for (i = 0; i < found.count; i++)
+        numbers_add(numbers, (found.all[i] + unit - 1) / unit * unit);
+}
+
+/* ---- one decision ---- */
+
+typedef struct decision {
+    const shape_t *shape;
+    const kind_t *kind;
+    xylem_team_t *team;
+    xylem_coll_t coll;
+    uint64_t bytes;
+    xyl_problem_t problem;
+    xyl_query_t query;
+    xyl_choice_t choice;
+} decision_t;
+
+static void decision_fails(const decision_t *decision, int line,
+                           const char *what)
+{
+    char text[512], shape[SHAPE_TEXT_BYTES];
+
+    shape_text(decision->shape, shape);
+    snprintf(text, sizeof text, "%s of %" PRIu64 " bytes on %s, %s: %s: %s",
+             xyl_coll_traits(decision->coll)->name, decision->bytes, shape,
+             decision->kind->name,
+             decision->choice.algorithm == NULL
+                 ? "nothing"
+                 : decision->choice.algorithm->name,
+             what);
+    check_failed(__FILE__, line, text);
+}
+
+#define DECISION_CHECK(decision, condition)                                    \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            decision_fails(decision, __LINE__, "not " #condition);             \
+    } while (0)
+
+/* 0: the call is refused. */
+static int decide(decision_t *decision)
+{
+    xylem_coll_args_t args =
+        args_of(decision->kind, decision->coll, xylem_team_size(decision->team),
+                decision->bytes);
+    int is_commutative = !decision->kind->is_ordered;
+
+    decision->choice.algorithm = NULL;
+    if (xyl_choose_query(decision->team, &args, is_commutative,
+                         &decision->problem, &decision->query) != XYLEM_OK)
+        return 0;
+    decision->problem.args = NULL;
+    return xyl_choose(decision->team, &args, is_commutative,
+                      &decision->choice) == XYLEM_OK;
+}
+
+/* Calls `visit` for all decisions in a team, those of a collective and a kind
+ * one after the other as lengths grow; and `begin` before the first of them. */
+static void visit_team(const shape_t *shape, xylem_team_t *team,
+                       void (*begin)(void), void (*visit)(decision_t *decision))
+{
+    decision_t decision = {.shape = shape, .team = team};
+    numbers_t bytes;
+    size_t k;
+    uint32_t i;
+
+    for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT; decision.coll++) {
+        bytes_find(shape, decision.coll, &bytes);
+        for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            decision.kind = &kinds[k];
+            if (!kind_is_for(decision.kind, decision.coll))
+                continue;
+            begin();
+            for (i = 0; i < bytes.count; i++) {
+                decision.bytes = bytes.all[i];
+                if (decide(&decision))
+                    visit(&decision);
+                else if (decision.kind->algorithm == NULL)
+                    decision_fails(&decision, __LINE__, "refused");
+            }
+        }
+    }
+}
+
+/* ---- the first rule that applies ---- */
+
+/* What every choice has. */
+static const xyl_chooser_t *chooser;
+
+static uint8_t is_taken[1024][XYLEM_COLL_COUNT];
+
+static void take(const xyl_rule_t *rule, xylem_coll_t coll)
+{
+    if (rule != NULL)
+        is_taken[rule - xyl_rules_builtin.rule][coll] = 1;
+}
+
+/* Of a kind, or of any (XYL_ALGORITHM_KINDS). NULL: none applies. */
+static const xyl_candidate_t *first_that_applies(const xylem_team_t *team,
+                                                 const xyl_query_t *query,
+                                                 const xyl_problem_t *problem,
+                                                 xyl_algorithm_kind_t kind)
+{
+    const xyl_candidate_t *next =
+        xyl_tuning_candidates(team->context, query->coll);
+    xyl_problem_t asked = *problem;
+
+    for (; next->rule != NULL; next++) {
+        asked.radix = next->rule->radix;
+        if ((kind == XYL_ALGORITHM_KINDS || next->algorithm->kind == kind) &&
+            xyl_rule_holds(next->rule, query) &&
+            xyl_rule_pays(next->rule, query) &&
+            xyl_algorithm_fits(next->algorithm, &asked, NULL))
+            return next;
+    }
+    return NULL;
+}
+
+static void check_first(decision_t *decision)
+{
+    const xyl_choice_t *choice = &decision->choice;
+    const xyl_candidate_t *first =
+        first_that_applies(decision->team, &decision->query, &decision->problem,
+                           XYL_ALGORITHM_KINDS);
+
+    take(choice->rule, decision->coll);
+    if (decision->kind->algorithm != NULL)
+        return;
+    DECISION_CHECK(decision,
+                   choice->rule == (first == NULL ? NULL : first->rule));
+    if (first != NULL)
+        DECISION_CHECK(decision, choice->algorithm == first->algorithm &&
+                                     choice->radix == first->rule->radix);
+}
+
+/* ---- parameters ---- */
+
+static int is_within(const xyl_radix_t *range, uint32_t radix)
+{
+    return radix == 0 || (radix >= range->least && radix <= range->most);
+}
+
+static int tree_is_within(const xyl_tree_t *tree, uint32_t radix)
+{
+    return tree->radix.most == 0
+               ? radix <= 2
+               : radix >= tree->radix.least && radix <= tree->radix.most;
+}
+
+static void check_frame(const decision_t *decision)
+{
+    const xyl_plan_t *frame = &decision->choice.frame;
+
+    DECISION_CHECK(decision, frame->send_window >= 1);
+    DECISION_CHECK(decision, frame->send_window <= frame->recv_window);
+    DECISION_CHECK(decision, frame->recv_window <= XYL_WINDOW_MAX);
+    DECISION_CHECK(decision, frame->segment_bytes >= 1);
+    DECISION_CHECK(decision, decision->bytes <= frame->segment_bytes *
+                                                    (uint64_t)XYL_SEGMENTS_MAX);
+    if (decision->choice.exchange == NULL)
+        DECISION_CHECK(decision, frame->tree != NULL &&
+                                     tree_is_within(frame->tree, frame->radix));
+}
+
+static void check_tree(const decision_t *decision)
+{
+    const xyl_plan_t *frame = &decision->choice.frame;
+
+    if (decision->kind->is_ordered)
+        DECISION_CHECK(decision, xyl_tree_is_ordered(
+                                     (xyl_shape_t){frame->tree, frame->radix},
+                                     decision->query.ranks, 0));
+}
+
+static void check_lanes(const decision_t *decision)
+{
+    const xyl_choice_t *choice = &decision->choice;
+
+    DECISION_CHECK(decision, choice->chooser != NULL);
+    DECISION_CHECK(decision, choice->leaders >= 1);
+    DECISION_CHECK(decision, choice->leaders <= decision->query.node_ranks);
+    DECISION_CHECK(decision, choice->halves >= 1 && choice->halves <= 2);
+    DECISION_CHECK(decision, choice->roots >= 1 &&
+                                 choice->roots <= decision->query.nodes);
+    DECISION_CHECK(decision,
+                   choice->frame.lanes ==
+                       choice->leaders * choice->halves * choice->roots);
+    DECISION_CHECK(decision, choice->frame.lanes <= XYL_LANES_MAX);
+    if (choice->exchange != NULL)
+        DECISION_CHECK(
+            decision, is_within(&choice->exchange->radix, choice->frame.radix));
+}
+
+static void check_parameters(decision_t *decision)
+{
+    const xyl_choice_t *choice = &decision->choice;
+    const xyl_algorithm_t *algorithm = choice->algorithm;
+    xyl_problem_t asked = decision->problem;
+    int is_lanes = algorithm->kind == XYL_ALGORITHM_LANES;
+
+    asked.radix = choice->radix;
+    DECISION_CHECK(decision, xyl_algorithm_does(algorithm, decision->coll));
+    DECISION_CHECK(decision, xyl_algorithm_fits(algorithm, &asked, NULL));
+    DECISION_CHECK(decision,
+                   is_within(xyl_algorithm_radix(algorithm), choice->radix));
+    if (is_lanes || algorithm->kind == XYL_ALGORITHM_TREE)
+        check_frame(decision);
+    if (algorithm->kind == XYL_ALGORITHM_TREE)
+        check_tree(decision);
+    if (is_lanes)
+        check_lanes(decision);
+}
+
+/* ---- lengths that grow ---- */
+
+static xyl_choice_t before; /* algorithm NULL: there is none */
+static uint64_t bytes_before;
+
+static int runs_alike(const xyl_choice_t *a, const xyl_choice_t *b)
+{
+    return a->algorithm == b->algorithm && a->radix == b->radix &&
+           a->exchange == b->exchange && a->frame.tree == b->frame.tree &&
+           a->frame.radix == b->frame.radix && a->leaders == b->leaders &&
+           a->halves == b->halves && a->roots == b->roots;
+}
+
+/* Bytes of a message. */
+static uint64_t under_way(uint64_t bytes, size_t segment_bytes, uint32_t window)
+{
+    return bytes < segment_bytes * window ? bytes : segment_bytes * window;
+}
+
+static void check_growth(decision_t *decision)
+{
+    const xyl_choice_t *now = &decision->choice;
+    const xyl_plan_t *frame = &now->frame, *was = &before.frame;
+
+    if (before.algorithm != NULL && runs_alike(&before, now) &&
+        decision->kind->segment_bytes == 0 &&
+        decision->kind->algorithm == NULL) {
+        DECISION_CHECK(decision, now->segment_bytes >= before.segment_bytes);
+        DECISION_CHECK(decision, frame->segment_bytes >= was->segment_bytes);
+        DECISION_CHECK(
+            decision,
+            under_way(decision->bytes, frame->segment_bytes,
+                      frame->send_window) >=
+                under_way(bytes_before, was->segment_bytes, was->send_window));
+        DECISION_CHECK(
+            decision,
+            under_way(decision->bytes, frame->segment_bytes,
+                      frame->recv_window) >=
+                under_way(bytes_before, was->segment_bytes, was->recv_window));
+    }
+    before = *now;
+    bytes_before = decision->bytes;
+}
+
+/* ---- levels ---- */
+
+static int has_rule(xylem_coll_t coll, uint32_t team)
+{
+    size_t i = 0;
+
+    while (i < xyl_rules_builtin.count &&
+           ((rule_at(i)->teams & team) == 0 || !rule_is_for(rule_at(i), coll)))
+        i++;
+    return i < xyl_rules_builtin.count;
+}
+
+/* A level in the memory of a node, like the call that was decided. */
+static void check_on_board(decision_t *decision)
+{
+    enum { TURNS = 1, FOR_ONE = 2 };
+    xyl_problem_t problem;
+    xyl_query_t query = decision->query;
+    const xyl_candidate_t *first;
+    const xyl_algorithm_t *got;
+    uint32_t bits;
+
+    if (!decision->problem.shares_memory || decision->kind->tag != 0 ||
+        decision->kind->algorithm != NULL ||
+        !has_rule(decision->coll, XYL_TEAM_BOARD))
+        return;
+    query.team = XYL_TEAM_BOARD;
+    query.bytes = xyl_problem_bytes(&decision->problem);
+    query.total = query.bytes * query.ranks;
+    for (bits = 0; bits < 4; bits++) {
+        problem = decision->problem;
+        problem.node.is_level = 1;
+        problem.node.roots_in_turn = (bits & TURNS) != 0;
+        problem.node.is_for_one = (bits & FOR_ONE) != 0;
+        first = first_that_applies(decision->team, &query, &problem,
+                                   XYL_ALGORITHM_NODE);
+        DECISION_CHECK(decision, first != NULL);
+        if (first == NULL)
+            return;
+        take(first->rule, decision->coll);
+        got = chooser->in_memory(decision->team, &problem);
+        DECISION_CHECK(decision, got == first->algorithm &&
+                                     problem.radix == first->rule->radix);
+    }
+}
+
+/* A level whose ranks send messages, of so many of them. */
+static void check_level(xylem_team_t *team, uint32_t level, xylem_coll_t coll,
+                        uint32_t ranks, uint64_t bytes)
+{
+    const xyl_problem_t problem = {
+        .coll = coll, .ranks = ranks, .is_commutative = 1};
+    const xyl_query_t query = {.coll = coll,
+                               .team = level,
+                               .ranks = ranks,
+                               .nodes = ranks,
+                               .node_ranks = 1,
+                               .bytes = bytes,
+                               .total = bytes * ranks};
+    const xyl_candidate_t *first =
+        first_that_applies(team, &query, &problem, XYL_ALGORITHM_KINDS);
+    uint32_t radix = 0;
+
+    CHECK(first != NULL);
+    if (first == NULL)
+        return;
+    take(first->rule, coll);
+    CHECK(chooser->level(team, level, &problem, bytes, &radix) ==
+              first->algorithm &&
+          radix == first->rule->radix);
+}
+
+static void check_levels(const shape_t *shape, xylem_team_t *team)
+{
+    static const uint32_t levels[] = {XYL_TEAM_SEATS, XYL_TEAM_LEADERS};
+    numbers_t bytes;
+    xylem_coll_t coll;
+    uint32_t ranks, i, j;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (i = 0; i < 2; i++) {
+            if (!has_rule(coll, levels[i]))
+                continue;
+            bytes_find(shape, coll, &bytes);
+            for (j = 0; j < bytes.count; j++)
+                for (ranks = 2; ranks < 10; ranks++)
+                    check_level(team, levels[i], coll, ranks, bytes.all[j]);
+        }
+}
+
+/* ---- all of it, once ---- */
+
+static void decision_begins(void)
+{
+    before.algorithm = NULL;
+}
+
+static void check_decision(decision_t *decision)
+{
+    if (decision->choice.chooser != NULL)
+        chooser = decision->choice.chooser;
+    check_first(decision);
+    check_parameters(decision);
+    check_growth(decision);
+    check_on_board(decision);
+}
+
+static void test_decisions(void)
+{
+    uint32_t i;
+
+    shapes_find();
+    for (i = 0; i < shape_count; i++) {
+        fabric_t *fabric = shape_create(&shapes[i], NULL);
+        xylem_team_t *team = fabric_world(fabric, 0);
+        visit_team(&shapes[i], team, decision_begins, check_decision);
+        if (i == 0)
+            check_levels(&shapes[i], team);
+        fabric_destroy(fabric);
+    }
+}
+
+/* Of all collectives that a rule is for. Behind the decisions. */
+static void test_every_rule_is_taken(void)
+{
+    xylem_coll_t coll;
+    size_t i;
+
+    for (i = 0; i < xyl_rules_builtin.count; i++)
+        for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+            if (rule_is_for(rule_at(i), coll) && !is_taken[i][coll])
+                rule_fails(i, coll, "no call takes it");
+}
+
+/* ---- rules that come too late ---- */
+
+static int counts_contain(xyl_counts_t outer, xyl_counts_t inner)
+{
+    return outer.least <= inner.least && outer.most >= inner.most;
+}
+
+static int holds_wherever(const xyl_rule_t *first, const xyl_rule_t *second)
+{
+    return (second->teams & ~first->teams) == 0 &&
+           counts_contain(first->ranks, second->ranks) &&
+           counts_contain(first->nodes, second->nodes) &&
+           counts_contain(first->node_ranks, second->node_ranks) &&
+           first->bytes_min <= second->bytes_min &&
+           first->bytes_max >= second->bytes_max &&
+           first->total_min <= second->total_min &&
+           first->total_max >= second->total_max &&
+           first->power_of_two <= second->power_of_two &&
+           (first->arrivals == 0 ||
+            (second->arrivals != 0 &&
+             (second->arrivals & ~first->arrivals) == 0));
+}
+
+static int pays_wherever(const xyl_rule_t *first, const xyl_rule_t *second)
+{
+    uint32_t i, j;
+
+    if (first->pays_count == 0)
+        return 1;
+    for (i = 0; i < second->pays_count; i++) {
+        const xyl_pays_t *pays = &second->pays[i];
+        for (j = 0; j < first->pays_count; j++)
+            if ((first->pays[j].facts & ~pays->facts) == 0 &&
+                first->pays[j].node_ranks_max >= pays->node_ranks_max &&
+                first->pays[j].node_bytes_max >= pays->node_bytes_max)
+                break;
+        if (j == first->pays_count)
+            return 0;
+    }
+    return second->pays_count != 0;
+}
+
+/* And whoever names an algorithm of the second one's kind gets the first. */
+static int fits_wherever(const xyl_rule_t *first, const xyl_rule_t *second,
+                         xylem_coll_t coll)
+{
+    enum { TAKES = XYL_TAKES_SEGMENTS | XYL_READS_CALL };
+    const xyl_algorithm_t *mine = xyl_algorithm_find(coll, first->algorithm);
+    const xyl_algorithm_t *other = xyl_algorithm_find(coll, second->algorithm);
+
+    return mine->kind == other->kind &&
+           (mine == other
+                ? first->radix == second->radix
+                : mine->lacks == NULL &&
+                      (mine->needs & ~other->needs & ~(uint32_t)TAKES) == 0);
+}
+
+static void test_no_rule_comes_too_late(void)
+{
+    char text[RULE_TEXT_BYTES + 32];
+    xylem_coll_t coll;
+    size_t i, j;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (j = 0; j < xyl_rules_builtin.count; j++)
+            for (i = 0; i < j && rule_is_for(rule_at(j), coll); i++)
+                if (rule_is_for(rule_at(i), coll) &&
+                    holds_wherever(rule_at(i), rule_at(j)) &&
+                    pays_wherever(rule_at(i), rule_at(j)) &&
+                    fits_wherever(rule_at(i), rule_at(j), coll)) {
+                    snprintf(text, sizeof text, "behind %s",
+                             rule_text(i, coll));
+                    rule_fails(j, coll, text);
+                }
+}
+
+/* ---- what is named ---- */
+
+static const shape_t named_shapes[] = {
+    {.nodes = 1, .seats = 4}, {.nodes = 1, .seats = 5, .is_apart = 1},
+    {.nodes = 2, .seats = 2}, {.nodes = 3, .seats = 3, .is_in_turn = 1},
+    {.nodes = 4, .seats = 1},
+};
+
+enum { NAMED_SHAPES = sizeof named_shapes / sizeof *named_shapes };
+
+static int is_obeyed(const xyl_choice_t *choice, const xyl_named_t *named)
+{
+    return (named->algorithm->needs & XYL_STANDS_FOR_KIND) != 0
+               ? choice->algorithm->kind == named->algorithm->kind
+               : choice->algorithm == named->algorithm &&
+                     choice->radix == named->radix;
+}
+
+static void check_named(decision_t *decision, const char *text)
+{
+    static const uint64_t bytes[] = {0, 64, 4096, 1 << 20};
+    kind_t kind = {.name = text, .algorithm = text};
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    uint32_t i;
+    int is_run;
+
+    CHECK(xyl_algorithm_parse(decision->coll, text, &named, why));
+    decision->kind = &kind;
+    for (i = 0; i < 8; i++) {
+        decision->bytes = bytes[i / 2];
+        kind.is_ordered = i % 2 != 0;
+        is_run = decide(decision);
+        decision->problem.radix = named.radix;
+        DECISION_CHECK(decision,
+                       is_run == xyl_algorithm_fits(named.algorithm,
+                                                    &decision->problem, NULL));
+        if (is_run)
+            DECISION_CHECK(decision, is_obeyed(&decision->choice, &named));
+    }
+    decision->kind = NULL;
+}
+
+static void check_algorithm(decision_t *decision,
+                            const xyl_algorithm_t *algorithm)
+{
+    const xyl_radix_t *radix = xyl_algorithm_radix(algorithm);
+    char text[XYL_ALGORITHM_TEXT_BYTES];
+
+    check_named(decision, algorithm->name);
+    if (radix->most == 0)
+        return;
+    snprintf(text, sizeof text, "%s:%u", algorithm->name, radix->least);
+    check_named(decision, text);
+    snprintf(text, sizeof text, "%s:%u", algorithm->name, radix->most);
+    check_named(decision, text);
+}
+
+static void test_a_call_is_obeyed(void)
+{
+    const xyl_algorithm_t *const *all;
+    decision_t decision;
+    size_t count, i, k;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < NAMED_SHAPES; i++) {
+        fabric_t *fabric = shape_create(&named_shapes[i], NULL);
+        decision = (decision_t){.shape = &named_shapes[i],
+                                .team = fabric_world(fabric, 0)};
+        for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT;
+             decision.coll++)
+            for (k = 0; k < count; k++)
+                if (xyl_algorithm_does(all[k], decision.coll))
+                    check_algorithm(&decision, all[k]);
+        fabric_destroy(fabric);
+    }
+}
+
+/* The setting names it for all collectives that it carries out; where it does
+ * not fit, the decision is that of the table. */
+static void check_setting(const shape_t *shape, xylem_team_t *by_table,
+                          const xyl_algorithm_t *algorithm)
+{
+    static const kind_t plain = {.name = "by setting"};
+    char text[1024] = "ALGORITHMS=";
+    const char *const settings[] = {text, NULL};
+    decision_t decision = {.shape = shape, .kind = &plain, .bytes = 4096};
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    xyl_choice_t usual;
+    fabric_t *fabric;
+    int fits;
+
+    for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT; decision.coll++)
+        if (xyl_algorithm_does(algorithm, decision.coll))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s",
+                     strchr(text, ',') == NULL && text[11] == '\0' ? "" : ",",
+                     xyl_coll_traits(decision.coll)->name, algorithm->name);
+    fabric = shape_create(shape, settings);
+    for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT; decision.coll++) {
+        if (!xyl_algorithm_does(algorithm, decision.coll))
+            continue;
+        decision.team = by_table;
+        CHECK(decide(&decision));
+        usual = decision.choice;
+        decision.team = fabric_world(fabric, 0);
+        CHECK(decide(&decision));
+        CHECK(xyl_algorithm_parse(decision.coll, algorithm->name, &named, why));
+        decision.problem.radix = named.radix;
+        fits = xyl_algorithm_fits(algorithm, &decision.problem, NULL);
+        DECISION_CHECK(&decision, fits ? is_obeyed(&decision.choice, &named)
+                                       : decision.choice.rule == usual.rule);
+    }
+    fabric_destroy(fabric);
+}
+
+static void test_a_setting_is_obeyed(void)
+{
+    const xyl_algorithm_t *const *all;
+    size_t count, i, k;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < NAMED_SHAPES; i++) {
+        fabric_t *fabric = shape_create(&named_shapes[i], NULL);
+        for (k = 0; k < count; k++)
+            check_setting(&named_shapes[i], fabric_world(fabric, 0), all[k]);
+        fabric_destroy(fabric);
+    }
+}
+
+/* ---- all ranks alike ---- */
+
+enum { LINE_BYTES = 1024, TAGS = 4 };
+
+static char last_line[LINE_BYTES];
+static unsigned lines;
+
+static void keep_line(void *arg, const char *level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    snprintf(last_line, sizeof last_line, "%s", line);
+}
+
+/* What all ranks say alike, beside what the case has. */
+static void args_draw(uint64_t *random, call_run_t *run, uint32_t *tag)
+{
+    static const uint32_t orders[] = {0, XYLEM_FLAG_ARRIVAL_ORDER,
+                                      XYLEM_FLAG_REPRODUCIBLE};
+    uint32_t flags = orders[random_below(random, 3)], rank;
+    size_t segment_bytes = random_below(random, 4) == 0 ? 512 : 0;
+
+    if (random_below(random, 4) == 0)
+        *tag = *tag % TAGS + 1;
+    for (rank = 0; rank < run->c.ranks; rank++) {
+        xylem_coll_args_t *args = &run->all[rank].call.args;
+        if (xyl_coll_traits(run->c.coll)->reduces)
+            args->flags |= flags;
+        args->segment_bytes = segment_bytes;
+        args->tag = *tag;
+        args->limit_s = random_below(random, 3);
+    }
+}
+
+/* Types, buffers and counts are a rank's own. XYLEM_VERBOSE=select says what
+ * has been decided, but of plans that are kept of an earlier case. */
+static void check_agreement(const shape_t *shape, fabric_t *fabric,
+                            uint64_t *random)
+{
+    uint32_t ranks = shape->nodes * shape->seats, rank, tag = 0;
+    call_case_t c = call_case_random(
+        random, (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT), ranks);
+    char first_line[LINE_BYTES] = "", text[3 * LINE_BYTES];
+    call_run_t run;
+
+    if (random_below(random, 3) == 0)
+        call_algorithm_draw(random, &c);
+    call_run_init(&run, fabric, NULL, &c);
+    run.is_persistent = 1;
+    args_draw(random, &run, &tag);
+    for (rank = 0; rank < ranks; rank++) {
+        last_line[0] = '\0';
+        (void)call_run_plan(&run, rank);
+        if (first_line[0] == '\0')
+            memcpy(first_line, last_line, sizeof first_line);
+        if (last_line[0] == '\0' || strcmp(last_line, first_line) == 0)
+            continue;
+        snprintf(text, sizeof text, "rank %u: %s; before it: %s", rank,
+                 last_line, first_line);
+        check_failed(__FILE__, __LINE__, text);
+    }
+    lines += first_line[0] != '\0';
+    call_run_fini(&run);
+}
+
+static void test_all_ranks_decide_alike(void)
+{
+    static const shape_t teams[] = {{.nodes = 1, .seats = 5},
+                                    {.nodes = 1, .seats = 4, .is_apart = 1},
+                                    {.nodes = 3, .seats = 3},
+                                    {.nodes = 2, .seats = 3, .is_in_turn = 1},
+                                    {.nodes = 6, .seats = 1}};
+    static const char *const settings[] = {"VERBOSE=select", NULL};
+    uint64_t random = random_mix(11);
+    uint32_t i, k;
+
+    for (i = 0; i < sizeof teams / sizeof *teams; i++) {
+        fabric_t *fabric = shape_create(&teams[i], settings);
+        xylem_log_set(keep_line, NULL);
+        for (k = check_cases(100); k > 0; k--)
+            check_agreement(&teams[i], fabric, &random);
+        xylem_log_set(NULL, NULL);
+        fabric_destroy(fabric);
+    }
+    CHECK(lines > i);
+}
+
+static const check_case_t cases[] = {
+    {"no rule comes too late", test_no_rule_comes_too_late},
+    {"the first rule that applies, with parameters in their ranges",
+     test_decisions},
+    {"some call takes every rule", test_every_rule_is_taken},
+    {"a call that names an algorithm is obeyed", test_a_call_is_obeyed},
+    {"a setting that names an algorithm is obeyed", test_a_setting_is_obeyed},
+    {"all ranks decide alike", test_all_ranks_decide_alike},
+};
+CHECK_MAIN(cases)
