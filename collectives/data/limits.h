@@ -24,18 +24,12 @@
     X(reduce_alone_segments, 1, 64, "segments of that, about")                 \
     X(reduce_alone_segment_min, 64, 1 << 30, "a segment of that, at least")    \
     X(reduce_alone_segment_max, 64, 1 << 30, "and at most")                    \
-    X(reduce_piece, 64, 1 << 30, "a piece of a longer one")                    \
-    X(reduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")       \
-    X(allreduce_piece, 64, 1 << 30, "the same of an allreduce")                \
-    X(allreduce_slice, 64, 1 << 30, "the same of an allreduce")                \
+    X(allreduce_piece, 64, 1 << 30, "a piece of a longer allreduce")           \
+    X(allreduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")    \
     X(sum_segments, 1, 64, "segments of a sum in the order of arrival, about") \
     X(sum_segment_min, 64, 1 << 30,                                            \
       "a segment of a sum in the order of arrival, at least")                  \
     X(sum_segment_max, 64, 1 << 30, "and at most")                             \
-    X(claim_pieces, 1, 1 << 20,                                                \
-      "pieces that all wait for, at most; more go by pairs")                   \
-    X(many_seats, 2, 1 << 20, "seats that are many, at least")                 \
-    X(claim_pieces_many, 1, 1 << 20, "pieces that so many wait for, at most")  \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \

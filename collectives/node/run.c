@@ -132,8 +132,7 @@ static void slices_count_published(xyl_node_stage_t *node,
 
 /* Slices that are published are taken by who is there: this seat begins with
  * its share of them, which is another one in each piece, and goes on with what
- * others have left; with the lowest where another stage waits for them in turn.
- * 0: there is none at present. */
+ * others have left. 0: there is none at present. */
 static int take_slice(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, const xyl_step_t *step,
                       xyl_strand_t *strand)
@@ -141,8 +140,7 @@ static int take_slice(const xyl_node_stage_t *node,
     const xyl_board_t *board = node->board;
     uint64_t share =
         (uint64_t)board->seats.own * step->slices / board->seats.count;
-    uint64_t first =
-        xyl_node_is_level(&node->stage) ? 0 : share + piece->number * TURN;
+    uint64_t first = share + piece->number * TURN;
     uint32_t i;
 
     for (i = 0; i < step->slices; i++) {
@@ -178,25 +176,11 @@ static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return at + strand->done >= end;
 }
 
-/* A seat that wants no result has nothing to wait for if it has no share: there
- * may be fewer slices than seats, and whoever wants the result takes what
- * others have left. */
-static int slice_is_no_share(const xyl_node_stage_t *node,
-                             const xyl_step_t *step)
-{
-    uint64_t own = node->board->seats.own, count = node->board->seats.count;
-
-    return step->post_seat != XYL_BOARD_ALL && step->post_seat != own &&
-           own * step->slices / count == (own + 1) * step->slices / count;
-}
-
 /* 1: there is no slice left. */
 static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand,
                      unsigned *did)
 {
-    if (slice_is_no_share(node, step))
-        return 1;
     if (!strand->has_slice) {
         slices_count_published(node, piece, step, strand);
         if (strand->swept == strand->published)

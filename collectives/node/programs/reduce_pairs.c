@@ -4,10 +4,9 @@
  * the sum of all others, if the order of operands does not matter or it is the
  * first; else it copies out, too.
  *
- * In a level of a reduce whoever gets the result does so for another level,
- * which goes on detached. In one of an allreduce all wait for it anyway. What
- * lies in memory of xylem_alloc is copied, as nobody knows where the others'
- * input lies. */
+ * In a level whoever gets the result does so for another level, which goes on
+ * detached. What lies in memory of xylem_alloc is copied, as nobody knows where
+ * the others' input lies. */
 #include "collectives/node/programs/parts.h"
 
 enum { PAIR_SEGMENTS = XYL_PAIRS_SEGMENTS };
@@ -122,10 +121,9 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
 {
     if (problem->count == 0)
         return xyl_node_lacks_data;
-    if (problem->segment_bytes != 0 && !problem->node.is_for_one)
-        return "takes no segments";
-    if (problem->node.in_parts)
-        return "takes no input in parts";
+    /* Each seat combines one of as many messages, and all wait for all. */
+    if (problem->node.roots_in_turn && !problem->node.is_for_one)
+        return "needs one root at a time";
     return have_room(problem) ? NULL : xyl_node_lacks_room;
 }
 

@@ -1,18 +1,11 @@
-/* Reduce and allreduce by claims, after HAN's SOLO (Luo et al. 2020, fig. 5.4):
- * where the window has room for a good part of all inputs, or input comes in
- * parts, the seats combine different slices at once, each the next that nobody
- * has taken. Contributions are combined in the order of seats, and read where
- * they lie if that is memory of xylem_alloc. */
+/* Allreduce by claims, after HAN's SOLO (Luo et al. 2020, fig. 5.4): the seats
+ * combine different slices at once, each the next that nobody has taken, and
+ * all copy out all slices. Contributions are combined in the order of seats,
+ * and read where they lie if that is memory of xylem_alloc. */
 #include "collectives/node/programs/parts.h"
 
-/* The result overwrites it otherwise. */
-static int keeps_input(const xyl_problem_t *problem)
-{
-    return !problem->is_in_place || !xyl_node_has_result(problem);
-}
-
 /* Slices come one after the other, and are published so. */
-static void write_reduce_inputs(const xyl_problem_t *problem,
+static void write_claims_inputs(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
     uint32_t slice;
@@ -21,7 +14,7 @@ static void write_reduce_inputs(const xyl_problem_t *problem,
     for (slice = 0; slice < program->segments; slice++) {
         uint64_t at = slice * program->segment_bytes;
         xyl_step_t *step = xyl_node_step(
-            program, keeps_input(problem) ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
+            program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
             xyl_position_of(XYL_BUFFER_INPUT, problem->rank, at),
             xyl_position_of(XYL_BUFFER_SEND, 0, at), program->segment_bytes);
         step->within = at;
@@ -46,8 +39,6 @@ static void write_claims(const xyl_problem_t *problem,
     step->end_seat = problem->ranks;
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
-    if (problem->coll == XYLEM_COLL_REDUCE)
-        step->post_seat = problem->root;
     if (!program->shares)
         return;
     xyl_node_has_read(problem, program, XYL_WAIT_COUNT, program->segments,
@@ -56,11 +47,9 @@ static void write_claims(const xyl_problem_t *problem,
 }
 
 /* As wanted, if a piece has room; else as many slices as seats. */
-static uint64_t reduce_slice_of(const xyl_problem_t *problem, uint64_t room)
+static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
-    uint64_t least = problem->coll == XYLEM_COLL_REDUCE
-                         ? problem->node.limits->reduce_slice
-                         : problem->node.limits->allreduce_slice;
+    uint64_t least = problem->node.limits->allreduce_slice;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
@@ -73,14 +62,12 @@ static uint64_t reduce_slice_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-/* Longer pieces in an allreduce, as all copy the results out. A message that is
- * somewhat longer goes in as many as are under way at once: a seat that has
- * published all of its input is not waited for any more. */
+/* A message that is somewhat longer goes in as many pieces as are under way at
+ * once: a seat that has published all of its input is not waited for any more.
+ */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
-    uint64_t least = problem->coll == XYLEM_COLL_REDUCE
-                         ? problem->node.limits->reduce_piece
-                         : problem->node.limits->allreduce_piece;
+    uint64_t least = problem->node.limits->allreduce_piece;
     uint64_t bytes = xyl_board_whole_lines(
         xyl_problem_bytes(problem) / XYL_NODE_ACTIVE_MAX + 1);
 
@@ -93,18 +80,12 @@ static uint64_t claims_room(const xyl_problem_t *problem)
            XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
 }
 
-/* Each piece waits for everybody: few are enough, unless nothing else fits. */
+/* Each piece waits for all seats: as many are enough as are under way at once.
+ */
 static const char *claims_lack(const xyl_problem_t *problem)
 {
-    const xyl_limits_t *limits = problem->node.limits;
-    uint64_t pieces = problem->ranks >= limits->many_seats
-                          ? limits->claim_pieces_many
-                          : limits->claim_pieces;
-
-    if (problem->node.roots_in_turn)
-        return "needs one root at a time";
-    return xyl_problem_bytes(problem) > pieces * claims_room(problem) &&
-                   xyl_node_pairs_lack(problem) == NULL
+    return xyl_problem_bytes(problem) >
+                   XYL_NODE_ACTIVE_MAX * claims_room(problem)
                ? xyl_node_lacks_room
                : NULL;
 }
@@ -116,24 +97,23 @@ static void claims_write(const xyl_problem_t *problem,
 
     if (room > piece_of(problem) && problem->segment_bytes < piece_of(problem))
         room = piece_of(problem);
-    program->segment_bytes = reduce_slice_of(problem, room);
+    program->segment_bytes = claims_slice_of(problem, room);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     program->board_bytes = program->piece_bytes;
     program->shares = xyl_node_shares(problem, xyl_problem_bytes(problem));
-    write_reduce_inputs(problem, program);
+    write_claims_inputs(problem, program);
     write_claims(problem, program);
-    if (xyl_node_has_result(problem))
-        xyl_node_write_results(problem, program);
+    xyl_node_write_results(problem, program);
 }
 
-const xyl_algorithm_t xyl_algorithm_node_reduce_claims = {
+const xyl_algorithm_t xyl_algorithm_node_allreduce_claims = {
     .name = "node_claims",
     .help = "each rank combines the next slice that nobody has taken, in the "
             "memory "
             "of a node",
     .kind = XYL_ALGORITHM_NODE,
-    .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
+    .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = claims_lack,
     .program = claims_write,
 };
