@@ -116,7 +116,6 @@ typedef struct xyl_step {
      * as it needs the inputs alone; and does not post what it was to see
      * (NOTHING). */
     int or_itself;
-    int or_next;   /* it or the next, whichever may go first */
     int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND

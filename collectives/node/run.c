@@ -433,19 +433,6 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return 1;
 }
 
-/* The step that a strand is at; of two, the one that may go first. */
-static const xyl_step_t *step_at(xyl_node_stage_t *node,
-                                 const xyl_node_piece_t *piece,
-                                 xyl_strand_t *strand)
-{
-    const xyl_step_t *step = &node->program.steps[strand->step];
-
-    if (step->or_next && !may_go(node, piece, step, strand) &&
-        may_go(node, piece, step + 1, strand))
-        return &node->program.steps[++strand->step];
-    return step;
-}
-
 static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
                          uint32_t step)
 {
@@ -520,14 +507,14 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     if (node->is_plain)
         return plain_strand_run(node, piece, strand, end);
     for (;;) {
-        const xyl_step_t *step = step_at(node, piece, strand);
+        const xyl_step_t *step = &node->program.steps[strand->step];
         if (!step_run(node, piece, step, strand, &did))
             break;
         if (!tells_nothing(step, strand))
             step_post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
             segment_emit(node, piece, step->emits);
-        strand_go_to(node, strand, strand->step + 1 + (uint32_t)step->or_next);
+        strand_go_to(node, strand, strand->step + 1);
         if (strand->step == end) {
             strand_ended(node, piece, number);
             break;

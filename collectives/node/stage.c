@@ -625,8 +625,7 @@ static int is_plain(const xyl_node_program_t *program)
     const xyl_step_t *step = program->steps, *end = step + program->count;
 
     for (; step < end; step++)
-        if (step->kind >= XYL_STEP_CLAIM || step->or_next || step->or_itself ||
-            step->if_shared)
+        if (step->kind >= XYL_STEP_CLAIM || step->or_itself || step->if_shared)
             return 0;
     return 1;
 }
