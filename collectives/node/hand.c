@@ -11,6 +11,52 @@
 #include "runtime/base/holder.h"
 #include "runtime/core/context.h"
 
+/* ---- forms ---- */
+
+/* Where the block is. */
+typedef enum block_place {
+    IN_LINE,
+    IN_CELL,
+    BEHIND_HEAD, /* of the cell */
+    IN_PARTS,
+    AT_PEER,
+    ELSEWHERE /* other steps move it */
+} block_place_t;
+
+/* Where the receiver finds the length of the block, and the count that says
+ * that this is there. */
+typedef enum told_by {
+    BY_LINE,  /* both in the line beside the slots */
+    BY_HEAD,  /* in the head of the cell; the sender's seat posts the count */
+    BY_OFFER, /* in the line of the offer; the sender's seat posts the count */
+    BY_OWN_LINE /* both in the sender's own line beside the slots */
+} told_by_t;
+
+static const struct form {
+    block_place_t block;
+    told_by_t told;
+} forms[] = {
+    [XYL_FORM_INLINE] = {IN_LINE, BY_LINE},
+    [XYL_FORM_CELL] = {IN_CELL, BY_LINE},
+    [XYL_FORM_PARTS] = {IN_PARTS, BY_LINE},
+    [XYL_FORM_PEER] = {AT_PEER, BY_LINE},
+    [XYL_FORM_LENGTH] = {ELSEWHERE, BY_LINE},
+    [XYL_FORM_BETWEEN_CELL] = {BEHIND_HEAD, BY_HEAD},
+    [XYL_FORM_BETWEEN_LENGTH] = {ELSEWHERE, BY_HEAD},
+    [XYL_FORM_BETWEEN_PEER] = {AT_PEER, BY_OFFER},
+    [XYL_FORM_TOLD_PEER] = {AT_PEER, BY_OWN_LINE},
+};
+
+static block_place_t block_of(const xyl_step_t *step)
+{
+    return forms[step->transfer.form].block;
+}
+
+static told_by_t told_by(const xyl_step_t *step)
+{
+    return forms[step->transfer.form].told;
+}
+
 /* ---- moving ---- */
 
 /* Goes on with the bytes that lie at, or come to, the parcel's memory, for some
@@ -64,10 +110,10 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                 : piece->window + through->seat * program->cells + through->at,
         .cell_bytes = program->cell,
         .bytes = step->total,
-        .other = takes ? step->wait_seat : step->post_seat};
+        .other = step->transfer.seat};
 
     way.told = way.line;
-    if (step->has_line) {
+    if (xyl_form_has_offer(step->transfer.form)) {
         way.line = (xyl_parcel_line_t *)(void *)way.cell;
         way.cell += sizeof *way.line;
         way.cell_bytes =
@@ -77,10 +123,10 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
     return way;
 }
 
-/* By what the receiver knows that it is there. */
+/* The sender's seat posts one count for all its blocks. */
 static int counts_for_all(const xyl_step_t *step)
 {
-    return step->has_head || (step->has_line && !step->tells_all);
+    return told_by(step) == BY_HEAD || told_by(step) == BY_OFFER;
 }
 
 _Static_assert(offsetof(xyl_parcel_head_t, length) ==
@@ -92,28 +138,26 @@ static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
     return (xyl_parcel_head_t *)(void *)way->cell;
 }
 
-/* Where it lies if it does in one; NULL: it goes in parts, or in other pieces.
+/* The shared memory that the step has for the whole block; NULL: it has none.
  */
 static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
-    if (step->has_line)
-        return NULL;
-    if (step->has_head)
-        return way->bytes + sizeof(xyl_parcel_head_t) <= way->cell_bytes
-                   ? head_of(way)->bytes
-                   : NULL;
-    if (way->bytes <= XYL_PARCEL_SHORT)
+    switch (block_of(step)) {
+    case IN_LINE:
+        assert(way->bytes <= XYL_PARCEL_SHORT);
         return way->line->is.bytes;
-    return way->bytes <= way->cell_bytes ? way->cell : NULL;
-}
-
-/* Whether this step moves the block. Where pieces are cut late, others have
- * what is longer, but for what is offered; and what is told to all goes by
- * other steps. */
-static int goes_in_first(const xyl_node_stage_t *node, const xyl_step_t *step)
-{
-    return (!node->program.is_cut_late || step->offers) &&
-           (step->has_line || !step->tells_all);
+    case IN_CELL:
+        assert(way->bytes <= way->cell_bytes);
+        return way->cell;
+    case BEHIND_HEAD:
+        assert(way->bytes + sizeof(xyl_parcel_head_t) <= way->cell_bytes);
+        return head_of(way)->bytes;
+    case IN_PARTS:
+    case AT_PEER:
+    case ELSEWHERE:
+        break;
+    }
+    return NULL;
 }
 
 /* ---- handing ---- */
@@ -137,8 +181,8 @@ static void parcel_post(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         const xyl_parcel_way_t *way)
 {
-    /* Partners: the loads in head_is_good. */
-    if (step->has_head) { /* the count comes later, for all of them */
+    /* Partners: the loads in length_of. */
+    if (told_by(step) == BY_HEAD) { /* the count comes later, for all blocks */
         atomic_store_explicit(&head_of(way)->length, way->bytes,
                               memory_order_relaxed);
         return;
@@ -172,7 +216,7 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
-    /* Where a head has it, as others may expect one. Partner: head_is_good. */
+    /* Where a head has it, as others may expect one. Partner: length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
@@ -185,17 +229,18 @@ static int parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     const xylem_context_t *context = node->stage.operation->request.context;
     const xyl_board_t *board = node->board;
 
-    if (step->has_line &&
+    if (xyl_form_has_offer(step->transfer.form) &&
         xyl_board_get(board,
                       &xyl_board_line(piece->slot, board->seats.own)->count) <
             xyl_board_value(piece->number, 1))
         return 0;
     strand->parcel.has_begun = 1;
     strand->parcel.since = xyl_clock_now(context->engine.clock);
-    if (step->has_line)
+    if (xyl_form_has_offer(step->transfer.form))
         return 1;
-    xyl_parcel_prepare(way, step->offers ? plain_block(node, strand, step->from)
-                                         : NULL);
+    xyl_parcel_prepare(way, block_of(step) == AT_PEER
+                                ? plain_block(node, strand, step->from)
+                                : NULL);
     parcel_post(node, piece, step, way);
     return 1;
 }
@@ -270,7 +315,7 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         if (!parcel_begin(node, piece, step, strand, way))
             return 0;
         ++*did;
-        if (step->offers)
+        if (block_of(step) == AT_PEER)
             return 0; /* it looks again when all are offered */
     }
     if (is_with_receiver(node, piece, way, parcel))
@@ -286,24 +331,33 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return parcel->begin == way->bytes;
 }
 
+/* The whole block, or its length alone. */
+static int hand_at_once(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                        const xyl_step_t *step, xyl_strand_t *strand,
+                        const xyl_parcel_way_t *way, unsigned *did)
+{
+    char *whole = whole_of(step, way);
+
+    ++*did;
+    strand->parcel.memory = whole;
+    strand->parcel.end = whole == NULL ? 0 : way->bytes;
+    if (!parcel_move(node, step, strand))
+        return 0;
+    if (node->program.hands_over && block_of(step) == IN_CELL)
+        xyl_copy_hand_over(whole, way->bytes);
+    parcel_post(node, piece, step, way);
+    return 1;
+}
+
 int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did)
 {
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
-    char *whole = whole_of(step, &way);
 
-    if (whole == NULL && goes_in_first(node, step))
+    if (block_of(step) == IN_PARTS || block_of(step) == AT_PEER)
         return hand_in_parts(node, piece, step, strand, &way, did);
-    ++*did;
-    strand->parcel.memory = whole;
-    strand->parcel.end = whole == NULL ? 0 : way.bytes;
-    if (!parcel_move(node, step, strand))
-        return 0;
-    if (node->program.hands_over && whole == way.cell)
-        xyl_copy_hand_over(whole, way.bytes);
-    parcel_post(node, piece, step, &way);
-    return 1;
+    return hand_at_once(node, piece, step, strand, &way, did);
 }
 
 void xyl_node_hand_take_back(xyl_node_stage_t *node)
@@ -318,8 +372,9 @@ void xyl_node_hand_take_back(xyl_node_stage_t *node)
             const xyl_strand_t *strand = &piece->strands[k];
             const xyl_step_t *step = &program->steps[strand->step];
             if (strand->step < program->strand_ends[k] &&
-                step->kind == XYL_STEP_HAND && step->offers &&
-                (strand->parcel.has_begun || step->has_line)) {
+                step->kind == XYL_STEP_HAND && block_of(step) == AT_PEER &&
+                (strand->parcel.has_begun ||
+                 xyl_form_has_offer(step->transfer.form))) {
                 const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
                 (void)xyl_parcel_keep(&way);
             }
@@ -366,23 +421,31 @@ static void say_cannot_see(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
     node->share.length_known = way->bytes;
 }
 
+/* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
+static uint64_t length_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
+{
+    const _Atomic uint64_t *length = &way->told->length;
+
+    if (told_by(step) == BY_HEAD)
+        length = &head_of(way)->length;
+    else if (told_by(step) == BY_OFFER)
+        length = &way->line->count;
+    return atomic_load_explicit(length, memory_order_relaxed);
+}
+
 /* 1: it is from a seat that calls the same, and as long as this one knows. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
     uint64_t length;
 
-    /* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
-    if (step->tells_all && step->has_line && !xyl_parcel_is_prepared(way)) {
+    if (told_by(step) == BY_OWN_LINE && !xyl_parcel_is_prepared(way)) {
         say_cannot_see(node, way, 0); /* this seat is none of its others */
         return 0;
     }
-    length = atomic_load_explicit(!counts_for_all(step) ? &way->told->length
-                                  : step->has_head      ? &head_of(way)->length
-                                                        : &way->line->count,
-                                  memory_order_relaxed);
+    length = length_of(step, way);
     if (length == way->bytes)
         return 1;
     say_cannot_see(node, way, length);
@@ -442,14 +505,14 @@ static int take_some(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         parcel->has_begun = 1;
         parcel->memory = whole_of(step, &way);
         parcel->end = parcel->memory == NULL ? 0 : way.bytes;
-        if (parcel->memory == NULL && goes_in_first(node, step))
+        if (block_of(step) == AT_PEER)
             claim_to_read(node, step, strand, &way);
     }
     if (parcel->reads) {
         ++*did;
         return read_there(node, step, strand, &way);
     }
-    if (!goes_in_first(node, step) || whole_of(step, &way) != NULL) {
+    if (block_of(step) != IN_PARTS && block_of(step) != AT_PEER) {
         ++*did;
         return parcel_move(node, step, strand);
     }
@@ -469,7 +532,7 @@ int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (!take_some(node, piece, step, strand, did))
         return 0;
-    if (step->offers && --piece->takes_left == 0)
+    if (block_of(step) == AT_PEER && --piece->takes_left == 0)
         piece->taken_at = xyl_clock_now(context->engine.clock);
     return 1;
 }

@@ -2,17 +2,9 @@
  * knows for sure. Parcels have lines of their own, a seat's for each slot,
  * where nothing else is ever written. Both sides of a parcel know whose it goes
  * by, and no other seat looks there (but where a seat has one block for several
- * others, which all look at its own):
- *
- *   short   beside the count, in the line
- *   to a cell's length   in the cell, which is beside the slots
- *   longer  in parts: each in a run of the node's pool, of which the sender
- *           says in the line where it is, and which the receiver gives back; or
- *           the receiver reads it where it lies in the sender's memory
- *
- * A seat that has parcels for several others has a cell with a head for each of
- * them; it writes all, posts its count once, and what is longer than a cell
- * goes otherwise.
+ * others, which all look at its own). A parcel has one of the forms of
+ * program.h (xyl_form_t). This is the protocol of those that go in parts, and
+ * of those that the receiver may read in the sender's memory.
  *
  *   the sender                             the receiver
  *     resets sent and taken                  waits for the count,

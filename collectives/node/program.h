@@ -63,12 +63,12 @@ typedef enum xyl_step_kind {
                       slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
-    XYL_STEP_OFFER,   /* tells post_seat where `total` bytes of `from` lie, for
-                         a HAND and a TAKE by the same line */
-    XYL_STEP_HAND,    /* hands `total` bytes of `from` to post_seat, through
-                         the line or the cell (input) of to.seat; parcel.h */
-    XYL_STEP_TAKE,    /* takes them from the line or the cell of from.seat,
-                         where wait_seat has put them: `total` bytes, or the
+    XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
+                         lie, for the transfer's HAND and TAKE */
+    XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
+                         through the line or the cell at `to` (input) */
+    XYL_STEP_TAKE,    /* takes them from the transfer's seat, through the line
+                         or the cell at `from` (input): `total` bytes, or the
                          operation fails */
     XYL_STEP_TELL,    /* tells all the longest of this seat's blocks that are
                          not handed */
@@ -90,6 +90,74 @@ typedef enum xyl_post {
     XYL_POST_COUNT, /* of this seat: post_value, for post_seat */
     XYL_POST_WORD   /* number post_value, for post_seat */
 } xyl_post_t;
+
+/* How a block goes from the seat that HANDs it to the seat that TAKEs it.
+ * Whoever writes a program decides it by the length of the block and the cells
+ * of the program, so that both seats find the same. If they expect different
+ * lengths they may find different forms: the receiver finds the sender's length
+ * where its own form has it, and fails.
+ *
+ * By a line beside the slots that both seats know (xyl_parcel_line of the seat
+ * in `to` of HAND, and in `from` of TAKE). The sender says the length there and
+ * posts the line's own count:
+ *
+ * INLINE           The line has the block beside its length, to
+ *                  XYL_PARCEL_SHORT bytes.
+ * CELL             The cell of the same seat in the window has the block.
+ * PARTS            The block goes in parts, each in a run of the node's pool or
+ *                  in the cell. The line says where each part is.
+ * PEER             The line says where the block lies in the sender's memory,
+ *                  and the receiver reads it there. A block that the receiver
+ *                  cannot read, or that the sender takes back, goes in parts.
+ * LENGTH           The block does not go by this step: in a program that is cut
+ *                  late it goes in other pieces; else it is told to all, and
+ *                  goes by TOLD_PEER.
+ *
+ * By a cell in the window that belongs to one sender and one receiver:
+ *
+ * BETWEEN_CELL     The cell has a head with the length, and the block. The
+ *                  sender posts its seat's count once, for all its blocks.
+ * BETWEEN_LENGTH   The head has the length, and other pieces have the block.
+ * BETWEEN_PEER     As PEER, by a line at the beginning of the cell, in which
+ *                  an OFFER says where the block lies and how long it is. The
+ *                  sender posts its seat's count once, for all its blocks.
+ * TOLD_PEER        As BETWEEN_PEER. But the sender posts LENGTH by its own line
+ *                  beside the slots, for all its receivers, and these find the
+ *                  length and the count there. */
+typedef enum xyl_form {
+    XYL_FORM_INLINE,
+    XYL_FORM_CELL,
+    XYL_FORM_PARTS,
+    XYL_FORM_PEER,
+    XYL_FORM_LENGTH,
+    XYL_FORM_BETWEEN_CELL,
+    XYL_FORM_BETWEEN_LENGTH,
+    XYL_FORM_BETWEEN_PEER,
+    XYL_FORM_TOLD_PEER
+} xyl_form_t;
+
+/* By a line beside the slots. */
+static inline int xyl_form_is_by_line(xyl_form_t form)
+{
+    return form < XYL_FORM_BETWEEN_CELL;
+}
+
+/* An OFFER comes before HAND, in a line at the beginning of the cell. */
+static inline int xyl_form_has_offer(xyl_form_t form)
+{
+    return form == XYL_FORM_BETWEEN_PEER || form == XYL_FORM_TOLD_PEER;
+}
+
+/* The receiver may read the block in the sender's memory. */
+static inline int xyl_form_is_offered(xyl_form_t form)
+{
+    return form == XYL_FORM_PEER || xyl_form_has_offer(form);
+}
+
+typedef struct xyl_transfer {
+    xyl_form_t form;
+    uint32_t seat; /* at the other end; HAND: XYL_BOARD_ALL, any may take it */
+} xyl_transfer_t;
 
 #define XYL_NO_SEGMENT UINT32_MAX
 
@@ -120,14 +188,7 @@ typedef struct xyl_step {
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
-    int offers;     /* HAND: its receiver may read it where it lies; TAKE:
-                       where pieces are cut late, or it has a line */
-    int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
-                       the seat that hands says that all of its are there */
-    int has_line;   /* the same, with a line of their own before the cell */
-    int tells_all;  /* the block goes by such lines, but its length and the
-                       count by the own line of the seat that hands. HAND: this
-                       is all it does; TAKE: waits for that */
+    xyl_transfer_t transfer; /* OFFER, HAND, TAKE */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
      * bytes. In piece k at most what lies below total - k * piece_bytes is
      * moved. */
@@ -162,8 +223,9 @@ typedef struct xyl_node_program {
                              each seat has a cell of its own as well; 0: all
                              are alike */
     uint64_t handed;      /* bytes, by this seat */
-    int offers;           /* some HAND or TAKE does */
-    uint32_t takes;       /* of TAKEs that do */
+    int offers;           /* some of this seat's blocks, or it takes offered
+                             ones in an exchange: not done inside a call */
+    uint32_t takes;       /* of blocks that this seat reads where they lie */
     uint64_t read_from;   /* blocks of so many bytes and more are offered; 0:
                              none is */
     uint64_t temp_bytes;  /* of TEMP, where this seat's own input is kept */

@@ -394,9 +394,10 @@ static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
     const xyl_step_t *step = program->steps, *end = step + program->count;
 
     for (; step < end; step++)
-        if ((step->kind == XYL_STEP_TAKE && step->wait_seat == seat) ||
-            (step->kind == XYL_STEP_HAND && step->has_line &&
-             step->post_seat == seat))
+        if ((step->kind == XYL_STEP_TAKE ||
+             (step->kind == XYL_STEP_HAND &&
+              xyl_form_has_offer(step->transfer.form))) &&
+            step->transfer.seat == seat)
             return 1;
     return 0;
 }
@@ -411,8 +412,9 @@ static int is_missing(const xyl_node_stage_t *node,
 
     if (node->program.is_sparse && !is_neighbor(&node->program, seat))
         return 0;
-    if (step->kind == XYL_STEP_TAKE && !step->has_head && !step->has_line) {
-        if (step->from.seat == board->seats.own && seat != step->wait_seat)
+    if (step->kind == XYL_STEP_TAKE &&
+        xyl_form_is_by_line(step->transfer.form)) {
+        if (step->from.seat == board->seats.own && seat != step->transfer.seat)
             return 0;
         count = &xyl_parcel_line(board, piece->number,
                                  step->from.seat == board->seats.own
@@ -600,8 +602,7 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
 static int step_marks(const xyl_step_t *step, uint32_t own)
 {
     if (step->kind == XYL_STEP_HAND)
-        return step->to.seat != own || step->has_head || step->has_line ||
-               step->total > XYL_PARCEL_SHORT;
+        return step->to.seat != own || step->transfer.form != XYL_FORM_INLINE;
     return step->kind == XYL_STEP_COLLECT || step->kind == XYL_STEP_GATE ||
            step->to.buffer == XYL_BUFFER_INPUT ||
            step->to.buffer == XYL_BUFFER_BOARD;

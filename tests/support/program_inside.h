@@ -118,6 +118,11 @@ int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
                        uint32_t seat);
 int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
                       uint32_t seat);
+/* The receiver waits for what HAND posts, not for a count of the sender. */
+static inline int program_has_own_post(xyl_form_t form)
+{
+    return xyl_form_is_by_line(form) || form == XYL_FORM_TOLD_PEER;
+}
 /* OFFER, HAND and TAKE. */
 int program_offer(program_run_t *run, strand_t *strand, const xyl_step_t *step);
 int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/node/parcel.h"
 #include "simulator/random.h"
 #include "tests/support/program_inside.h"
 
@@ -32,6 +33,23 @@ void program_run_fini(program_run_t *run)
 
 /* ---- what can be said without running ---- */
 
+/* Where the form says that the block is there is room for it. */
+static int check_form(program_run_t *run, uint32_t seat, const xyl_step_t *step)
+{
+    uint64_t room = UINT64_MAX, cell = run->all[seat].program.cell;
+
+    if (step->kind != XYL_STEP_HAND && step->kind != XYL_STEP_TAKE)
+        return 1;
+    if (step->transfer.form == XYL_FORM_INLINE)
+        room = XYL_PARCEL_SHORT;
+    else if (step->transfer.form == XYL_FORM_CELL)
+        room = cell;
+    else if (step->transfer.form == XYL_FORM_BETWEEN_CELL)
+        room = cell - sizeof(xyl_parcel_head_t);
+    return step->total <= room ||
+           program_mistake(run, "seat %u: no room for a block", seat);
+}
+
 static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
 {
     uint64_t element = run->all[seat].program.element_bytes;
@@ -52,7 +70,7 @@ static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
                  step->spares * xyl_board_whole_lines(step->slice_bytes) >
              run->all[seat].program.board_bytes))
         return program_mistake(run, "seat %u: no room for spare sums", seat);
-    return 1;
+    return check_form(run, seat, step);
 }
 
 /* All must take the same pieces of the board. */
@@ -362,13 +380,14 @@ static int may_go(const program_run_t *run, const strand_t *strand)
                all_have(run, step->slices, run->seats);
     if (program_sums_up(step))
         return program_sum_may(run, strand, step);
-    if (step->kind == XYL_STEP_HAND && step->has_line)
-        return program_count(run, strand->seat, 1) != NULL;
+    if (step->kind == XYL_STEP_HAND)
+        return !xyl_form_has_offer(step->transfer.form) ||
+               program_count(run, strand->seat, 1) != NULL;
     if (step->kind == XYL_STEP_TAKE)
         return step->from.seat < run->seats &&
-               (step->has_head || (step->has_line && !step->tells_all)
-                    ? program_count(run, step->from.seat, 1) != NULL
-                    : run->piece->parcels[step->from.seat].post.clock != NULL);
+               (program_has_own_post(step->transfer.form)
+                    ? run->piece->parcels[step->from.seat].post.clock != NULL
+                    : program_count(run, step->from.seat, 1) != NULL);
     if (step->kind == XYL_STEP_HEAR)
         return others_have(run, strand->seat, 1);
     switch (step->wait) {

@@ -329,25 +329,26 @@ int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
     return 1;
 }
 
-/* What goes in the first piece; its length alone, if other pieces have it. */
-static uint64_t bytes_handed(const program_run_t *run, const strand_t *strand,
-                             const xyl_step_t *step)
+/* The block, or its length alone. */
+static uint64_t bytes_handed(const xyl_step_t *step)
 {
-    const xyl_node_program_t *program = &run->all[strand->seat].program;
+    return step->transfer.form == XYL_FORM_LENGTH ||
+                   step->transfer.form == XYL_FORM_BETWEEN_LENGTH
+               ? 0
+               : step->total;
+}
 
-    if (step->kind == XYL_STEP_HAND && step->tells_all)
-        return 0; /* others hand it */
-    return !program->is_cut_late || step->offers ||
-                   step->total <= program->first_bytes
-               ? step->total
-               : 0;
+static int has_head(const xyl_step_t *step)
+{
+    return step->transfer.form == XYL_FORM_BETWEEN_CELL ||
+           step->transfer.form == XYL_FORM_BETWEEN_LENGTH;
 }
 
 /* In a cell, behind its length. */
 static int hand_in_cell(program_run_t *run, strand_t *strand,
                         const xyl_step_t *step)
 {
-    uint64_t length = step->total, bytes = bytes_handed(run, strand, step);
+    uint64_t length = step->total, bytes = bytes_handed(step);
     unsigned char *cell = program_touch(run, strand, step->to,
                                         sizeof(xyl_parcel_head_t) + bytes, 1);
     const unsigned char *from =
@@ -414,13 +415,13 @@ static int hand_offered(program_run_t *run, strand_t *strand,
 
 int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
-    uint64_t bytes = bytes_handed(run, strand, step);
+    uint64_t bytes = bytes_handed(step);
     parcel_t *parcel;
     const unsigned char *from;
 
-    if (step->has_line)
+    if (xyl_form_has_offer(step->transfer.form))
         return hand_offered(run, strand, step);
-    if (step->has_head)
+    if (has_head(step))
         return hand_in_cell(run, strand, step);
     if (step->to.seat >= run->seats)
         return program_mistake(run, "seat %u hands by no line", strand->seat);
@@ -438,7 +439,7 @@ int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     if (step->to.seat == strand->seat &&
         !program_post_count(run, strand, 1, strand->seat))
         return 0;
-    post_fill(run, &parcel->post, strand, 1, step->post_seat);
+    post_fill(run, &parcel->post, strand, 1, step->transfer.seat);
     return 1;
 }
 
@@ -455,7 +456,7 @@ static int check_length(program_run_t *run, const strand_t *strand,
 static int take_from_cell(program_run_t *run, strand_t *strand,
                           const xyl_step_t *step)
 {
-    uint64_t length, bytes = bytes_handed(run, strand, step);
+    uint64_t length, bytes = bytes_handed(step);
     unsigned char *cell, *to;
 
     if (!program_see(run, strand, program_count(run, step->from.seat, 1)))
@@ -479,17 +480,17 @@ int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     const parcel_t *parcel = &run->piece->parcels[step->from.seat];
     const post_t *post = &parcel->post;
-    uint64_t bytes = bytes_handed(run, strand, step);
+    uint64_t bytes = bytes_handed(step);
     unsigned char *to;
 
-    if (step->has_head)
+    if (has_head(step))
         return take_from_cell(run, strand, step);
-    if (step->has_line && step->tells_all &&
+    if (step->transfer.form == XYL_FORM_TOLD_PEER &&
         !check_length(run, strand, step, parcel->length))
         return 0;
-    if (step->has_line)
+    if (xyl_form_has_offer(step->transfer.form))
         parcel = parcel_between(run, strand, step->from);
-    if (step->has_line && !step->tells_all)
+    if (!program_has_own_post(step->transfer.form))
         post = program_count(run, step->from.seat, 1);
     if (parcel == NULL || !program_see(run, strand, post) ||
         !check_length(run, strand, step, parcel->length))

@@ -8,7 +8,6 @@
  * Blocks may be offered where they lie: each seat reads there what is for it,
  * beginning with that of its neighbour. In node_read all are; where lengths
  * vary, long ones are, by their cells of the first piece. */
-#include "collectives/node/parcel.h"
 #include "collectives/node/programs/alltoall.h"
 
 enum {
@@ -154,6 +153,23 @@ static xyl_position_t cell_of(const xyl_node_program_t *program, uint32_t seat,
                            (distance - 1) * program->cell);
 }
 
+/* Of a block that goes to, or comes from, that seat. */
+static xyl_transfer_t alltoall_transfer(const xyl_problem_t *problem,
+                                        const xyl_node_program_t *program,
+                                        uint32_t seat, uint64_t bytes)
+{
+    int is_whole = bytes <= program->first_bytes;
+
+    if (xyl_node_is_offered(program, bytes))
+        return (xyl_transfer_t){
+            has_lines(problem) ? XYL_FORM_BETWEEN_PEER : XYL_FORM_PEER, seat};
+    if (has_heads(problem))
+        return (xyl_transfer_t){
+            is_whole ? XYL_FORM_BETWEEN_CELL : XYL_FORM_BETWEEN_LENGTH, seat};
+    return (xyl_transfer_t){
+        is_whole ? xyl_node_form(program, bytes) : XYL_FORM_LENGTH, seat};
+}
+
 static void keep_block(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t seat)
 {
@@ -168,16 +184,12 @@ static void offer_block(const xyl_problem_t *problem,
                         xyl_node_program_t *program, uint32_t distance)
 {
     uint32_t seat = (problem->rank + distance) % problem->ranks;
-    xyl_step_t *step;
+    uint64_t bytes = xyl_node_send_block(problem, seat);
 
     keep_block(problem, program, seat);
-    step = xyl_node_step(program, XYL_STEP_OFFER,
-                         cell_of(program, problem->rank, distance),
-                         offered_block(problem, program, seat),
-                         xyl_node_send_block(problem, seat));
-    step->post_seat = seat;
-    step->has_line = 1;
-    program->offers = 1;
+    xyl_node_offer(program, alltoall_transfer(problem, program, seat, bytes),
+                   cell_of(program, problem->rank, distance),
+                   offered_block(problem, program, seat), bytes);
 }
 
 /* Until it was read, or handed in parts. */
@@ -186,15 +198,14 @@ static void hand_offered(const xyl_problem_t *problem,
 {
     uint32_t seat = (problem->rank + distance) % problem->ranks;
     uint64_t bytes = xyl_node_send_block(problem, seat);
-    xyl_step_t *step;
+    const xyl_transfer_t to_seat =
+        alltoall_transfer(problem, program, seat, bytes);
 
-    if (!xyl_node_is_offered(program, bytes) || !has_lines(problem))
+    if (to_seat.form != XYL_FORM_BETWEEN_PEER)
         return;
     xyl_node_strand(program);
-    step = xyl_node_hand(program, problem->rank, seat,
-                         offered_block(problem, program, seat), bytes);
-    step->to = cell_of(program, problem->rank, distance);
-    step->offers = step->has_line = 1;
+    xyl_node_hand(program, to_seat, cell_of(program, problem->rank, distance),
+                  offered_block(problem, program, seat), bytes);
 }
 
 static void take_block(const xyl_problem_t *problem,
@@ -204,20 +215,15 @@ static void take_block(const xyl_problem_t *problem,
     uint32_t seat = (problem->rank + seats - distance) % seats;
     uint64_t bytes = xyl_node_block(problem, seat);
     int is_offered = xyl_node_is_offered(program, bytes);
-    xyl_step_t *step;
 
     /* Of one other seat, when its own is handed, if nobody waits for that. */
     if (has_lines(problem) || is_offered || program->offers) {
         xyl_node_strand(program);
         write_alltoall_wait(problem, program, 1); /* after it was handed */
     }
-    step = xyl_node_take(program, seat, seat,
-                         xyl_node_alltoall_to(problem, seat), bytes);
-    step->from = cell_of(program, seat, distance);
-    step->offers = is_offered;
-    step->has_line = is_offered && has_lines(problem);
-    step->has_head = !is_offered && has_heads(problem);
-    program->takes += (uint32_t)is_offered;
+    xyl_node_take(program, alltoall_transfer(problem, program, seat, bytes),
+                  cell_of(program, seat, distance),
+                  xyl_node_alltoall_to(problem, seat), bytes);
     program->offers |= is_offered;
 }
 
@@ -327,21 +333,19 @@ static void hand_block(const xyl_problem_t *problem,
     uint32_t seat = (problem->rank + distance) % problem->ranks;
     uint64_t bytes = xyl_node_send_block(problem, seat);
     int is_offered = xyl_node_is_offered(program, bytes);
-    xyl_step_t *step;
+    const xyl_transfer_t to_seat =
+        alltoall_transfer(problem, program, seat, bytes);
 
-    if (is_offered && has_lines(problem)) {
+    if (to_seat.form == XYL_FORM_BETWEEN_PEER) {
         offer_block(problem, program, distance);
         return;
     }
     if (is_offered)
         keep_block(problem, program, seat);
-    step = xyl_node_hand(program, problem->rank, seat,
-                         is_offered ? offered_block(problem, program, seat)
-                                    : xyl_node_alltoall_from(problem, seat),
-                         bytes);
-    step->to = cell_of(program, problem->rank, distance);
-    step->has_head = has_heads(problem);
-    step->offers = is_offered;
+    xyl_node_hand(program, to_seat, cell_of(program, problem->rank, distance),
+                  is_offered ? offered_block(problem, program, seat)
+                             : xyl_node_alltoall_from(problem, seat),
+                  bytes);
     program->offers |= is_offered;
 }
 

@@ -14,7 +14,6 @@
  *
  * A source that is named several times is taken once, and copied. */
 #include "collectives/data/neighbors.h"
-#include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
 
 enum {
@@ -68,14 +67,13 @@ static void offer(const xyl_problem_t *problem, xyl_node_program_t *program,
                   const xyl_neighbors_t *neighbors, uint32_t edge)
 {
     const xyl_edges_t *destinations = &neighbors->destinations;
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_OFFER,
+    const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
+                                    xyl_edges_peer(destinations, edge)};
+
+    xyl_node_offer(
+        program, to_edge,
         between(program, problem->rank, destinations->sorted[edge].step),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
-
-    step->post_seat = xyl_edges_peer(destinations, edge);
-    step->has_line = 1;
-    program->offers = 1;
 }
 
 /* Until it was read, or handed in parts. */
@@ -83,14 +81,14 @@ static void hand(const xyl_problem_t *problem, xyl_node_program_t *program,
                  const xyl_neighbors_t *neighbors, uint32_t edge)
 {
     const xyl_edges_t *destinations = &neighbors->destinations;
-    xyl_step_t *step;
+    const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
+                                    xyl_edges_peer(destinations, edge)};
 
     xyl_node_strand(program);
-    step = xyl_node_hand(
-        program, problem->rank, xyl_edges_peer(destinations, edge),
+    xyl_node_hand(
+        program, to_edge,
+        between(program, problem->rank, destinations->sorted[edge].step),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
-    step->to = between(program, problem->rank, destinations->sorted[edge].step);
-    step->offers = step->has_line = 1;
 }
 
 /* 1: to another seat, and not the same as the one before. */
@@ -99,49 +97,53 @@ static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
     return edges->sorted[edge].step != 0 && xyl_edges_is_new(edges, edge);
 }
 
-/* To all destinations at once. Without any a seat says that it has none. */
+/* To all destinations at once. Without any a seat hands an empty block to
+ * nobody. */
 static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
                     const xyl_neighbors_t *neighbors)
 {
     const xyl_edges_t *destinations = &neighbors->destinations;
-    int offers = is_offered(program, neighbors->sent);
-    uint32_t others = 0, reader = XYL_BOARD_ALL, i;
-    xyl_step_t *step;
+    xyl_transfer_t to_all = {XYL_FORM_INLINE, XYL_BOARD_ALL};
+    uint32_t others = 0, i;
 
     for (i = 0; i < destinations->known; i++) {
         if (!goes_to_another(destinations, i))
             continue;
-        reader = xyl_edges_peer(destinations, i);
-        others++;
-        if (offers)
+        to_all.seat =
+            others++ == 0 ? xyl_edges_peer(destinations, i) : XYL_BOARD_ALL;
+        if (is_offered(program, neighbors->sent))
             offer(problem, program, neighbors, i);
     }
-    step = xyl_node_hand(program, problem->rank,
-                         others == 1 ? reader : XYL_BOARD_ALL,
-                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                         others == 0 ? 0 : neighbors->sent);
-    step->tells_all = offers;
+    if (others != 0)
+        to_all.form = is_offered(program, neighbors->sent)
+                          ? XYL_FORM_LENGTH
+                          : xyl_node_form(program, neighbors->sent);
+    xyl_node_hand(program, to_all, xyl_node_line_of(problem->rank),
+                  xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                  others == 0 ? 0 : neighbors->sent);
 }
 
 static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
                  uint32_t edge)
 {
     const xyl_edges_t *sources = &neighbors->sources;
-    uint32_t seat = xyl_edges_peer(sources, edge);
-    xyl_step_t *step;
+    xyl_transfer_t from_edge = {
+        xyl_node_form(program, neighbors->received),
+        xyl_edges_peer(sources, edge),
+    };
+    xyl_position_t through = xyl_node_line_of(from_edge.seat);
 
+    if (is_offered(program, neighbors->received)) {
+        from_edge.form = XYL_FORM_TOLD_PEER;
+        through = between(program, from_edge.seat, sources->sorted[edge].step);
+        program->offers = 1;
+    }
     xyl_node_strand(program);
-    step = xyl_node_take(
-        program, seat, seat,
+    xyl_node_take(
+        program, from_edge, through,
         xyl_position_of(XYL_BUFFER_RECV, 0,
                         neighbors->received * sources->sorted[edge].index),
         neighbors->received);
-    if (!is_offered(program, neighbors->received))
-        return;
-    step->from = between(program, seat, sources->sorted[edge].step);
-    step->offers = step->has_line = step->tells_all = 1;
-    program->takes++;
-    program->offers = 1;
 }
 
 static void copy(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,

@@ -5,6 +5,7 @@
 #include "collectives/data/algorithm.h"
 #include "collectives/data/limits.h"
 #include "collectives/node/board.h"
+#include "collectives/node/parcel.h"
 #include "collectives/node/program.h"
 
 /* What a problem lacks. */
@@ -190,31 +191,56 @@ static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
     program->pieces = 1;
 }
 
-/* Hands what lies at `from` to a seat, by the line and the cell of `through`.
- */
-static inline xyl_step_t *xyl_node_hand(xyl_node_program_t *program,
-                                        uint32_t through, uint32_t seat,
-                                        xyl_position_t from, uint64_t bytes)
+/* The form of a block that goes whole, or in parts, by a line beside the slots
+ * and the program's cells. */
+static inline xyl_form_t xyl_node_form(const xyl_node_program_t *program,
+                                       uint64_t bytes)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_HAND, xyl_position_of(XYL_BUFFER_INPUT, through, 0),
-        from, bytes);
-
-    step->post_seat = seat;
-    program->handed += bytes;
-    return step;
+    if (bytes <= XYL_PARCEL_SHORT)
+        return XYL_FORM_INLINE;
+    return bytes <= program->cell ? XYL_FORM_CELL : XYL_FORM_PARTS;
 }
 
-static inline xyl_step_t *xyl_node_take(xyl_node_program_t *program,
-                                        uint32_t through, uint32_t seat,
-                                        xyl_position_t to, uint64_t bytes)
+/* The line beside the slots, and the cell, that are named after a seat. */
+static inline xyl_position_t xyl_node_line_of(uint32_t seat)
+{
+    return xyl_position_of(XYL_BUFFER_INPUT, seat, 0);
+}
+
+/* Hands what lies at `from` to the transfer's seat, by the line or the cell at
+ * `through`. */
+static inline void xyl_node_hand(xyl_node_program_t *program,
+                                 xyl_transfer_t transfer,
+                                 xyl_position_t through, xyl_position_t from,
+                                 uint64_t bytes)
 {
     xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_TAKE, to,
-                      xyl_position_of(XYL_BUFFER_INPUT, through, 0), bytes);
+        xyl_node_step(program, XYL_STEP_HAND, through, from, bytes);
 
-    step->wait_seat = seat;
-    return step;
+    step->transfer = transfer;
+    program->handed += bytes;
+}
+
+/* Says in the line at `through` where the block lies, for a HAND that follows.
+ */
+static inline void xyl_node_offer(xyl_node_program_t *program,
+                                  xyl_transfer_t transfer,
+                                  xyl_position_t through, xyl_position_t from,
+                                  uint64_t bytes)
+{
+    xyl_node_step(program, XYL_STEP_OFFER, through, from, bytes)->transfer =
+        transfer;
+    program->offers = 1;
+}
+
+static inline void xyl_node_take(xyl_node_program_t *program,
+                                 xyl_transfer_t transfer,
+                                 xyl_position_t through, xyl_position_t to,
+                                 uint64_t bytes)
+{
+    xyl_node_step(program, XYL_STEP_TAKE, to, through, bytes)->transfer =
+        transfer;
+    program->takes += (uint32_t)xyl_form_is_offered(transfer.form);
 }
 
 /* ---- input that is read where it lies ---- */

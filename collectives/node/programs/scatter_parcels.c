@@ -2,7 +2,6 @@
  * line between the two, so that a seat looks at a line of its own. Where long
  * blocks are offered, each seat reads its own where it lies: instead of the
  * root copying all of them, one after the other, all copy at once. */
-#include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
 
 /* Blocks that all know to be short take no window. */
@@ -12,18 +11,43 @@ static int are_in_lines(const xyl_problem_t *problem)
            xyl_problem_bytes(problem) <= XYL_PARCEL_SHORT;
 }
 
+/* Of a block that goes to, or comes from, that seat. */
+static xyl_transfer_t scatter_transfer(const xyl_problem_t *problem,
+                                       const xyl_node_program_t *program,
+                                       uint32_t seat, uint64_t bytes,
+                                       uint64_t offered_from)
+{
+    if (bytes >= offered_from && bytes > xyl_node_cell(problem))
+        return (xyl_transfer_t){XYL_FORM_PEER, seat};
+    return (xyl_transfer_t){xyl_node_form(program, bytes), seat};
+}
+
 static void hand_scatter_block(const xyl_problem_t *problem,
                                xyl_node_program_t *program, uint32_t seat,
                                uint64_t offered_from)
 {
     uint64_t bytes = xyl_node_block(problem, seat);
-    xyl_step_t *step = xyl_node_hand(
-        program, seat, seat,
+    const xyl_transfer_t to_seat =
+        scatter_transfer(problem, program, seat, bytes, offered_from);
+
+    xyl_node_hand(
+        program, to_seat, xyl_node_line_of(seat),
         xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         bytes);
+    program->offers |= xyl_form_is_offered(to_seat.form);
+}
 
-    step->offers = bytes >= offered_from && bytes > xyl_node_cell(problem);
-    program->offers |= step->offers;
+static void take_scatter_block(const xyl_problem_t *problem,
+                               xyl_node_program_t *program,
+                               uint64_t offered_from)
+{
+    uint64_t bytes = xyl_node_block(problem, problem->rank);
+
+    xyl_node_take(
+        program,
+        scatter_transfer(problem, program, problem->root, bytes, offered_from),
+        xyl_node_line_of(problem->rank), xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        bytes);
 }
 
 /* A block that has to go in parts may wait for its seat, and nothing else does.
@@ -38,9 +62,7 @@ static void write_parcels(const xyl_problem_t *problem,
     if (are_in_lines(problem))
         program->cell = program->cells = program->input_bytes = 0;
     if (problem->rank != problem->root) {
-        (void)xyl_node_take(program, problem->rank, problem->root,
-                            xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-                            xyl_node_block(problem, problem->rank));
+        take_scatter_block(problem, program, offered_from);
         return;
     }
     go_in_parts = !are_in_lines(problem) &&

@@ -338,9 +338,10 @@ static void drop_post(xyl_step_t *step)
 
 static void post_to_another(xyl_step_t *step)
 {
-    if (step->post != XYL_POST_NOTHING ||
-        (step->kind == XYL_STEP_HAND && !step->has_head && !step->has_line))
+    if (step->post != XYL_POST_NOTHING)
         step->post_seat = 100;
+    if (step->kind == XYL_STEP_HAND && xyl_form_is_by_line(step->transfer.form))
+        step->transfer.seat = 100;
 }
 
 static int moves(const xyl_step_t *step)
