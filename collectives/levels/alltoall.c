@@ -146,8 +146,7 @@ static void say_published(xyl_node_program_t *program)
 {
     xyl_step_t *step = add_mark(program);
 
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 /* What follows in this strand is there when the seat has published. */
@@ -155,9 +154,7 @@ static void await_published(xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step = add_mark(program);
 
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = 1;
+    step->wait = xyl_wait_count(seat, 1);
 }
 
 static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,

@@ -109,7 +109,7 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                 ? NULL
                 : piece->window + through->seat * program->cells + through->at,
         .cell_bytes = program->cell,
-        .bytes = step->total,
+        .bytes = step->cut.total,
         .other = step->transfer.seat};
 
     way.told = way.line;

@@ -31,12 +31,13 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step)
 {
-    uint64_t before = piece->piece * node->program.piece_bytes + step->within;
+    uint64_t before =
+        piece->piece * node->program.piece_bytes + step->cut.within;
 
-    if (step->total <= before)
+    if (step->cut.total <= before)
         return 0;
-    return step->total - before < step->bytes ? step->total - before
-                                              : step->bytes;
+    return step->cut.total - before < step->cut.bytes ? step->cut.total - before
+                                                      : step->cut.bytes;
 }
 
 /* ---- moving and combining ---- */
@@ -147,7 +148,7 @@ static const char *operand(xyl_node_stage_t *node,
 {
     if (step->takes_send && seat == node->board->seats.own)
         return xyl_node_address(
-            node, piece, xyl_position_of(XYL_BUFFER_SEND, 0, step->within),
+            node, piece, xyl_position_of(XYL_BUFFER_SEND, 0, step->cut.within),
             from);
     return source_of(node, piece, step, seat, from, bytes);
 }

@@ -68,13 +68,13 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
     program->steps = steps;
     if (program->status != XYLEM_OK) /* an error before */
         return &program->nowhere;
-    steps[program->count] = (xyl_step_t){.kind = kind,
-                                         .to = to,
-                                         .from = from,
-                                         .bytes = bytes,
-                                         .total = bytes,
-                                         .post_seat = XYL_BOARD_ALL,
-                                         .emits = XYL_NO_SEGMENT};
+    steps[program->count] =
+        (xyl_step_t){.kind = kind,
+                     .to = to,
+                     .from = from,
+                     .cut = {.bytes = bytes, .total = bytes},
+                     .post = {.seat = XYL_BOARD_ALL},
+                     .emits = XYL_NO_SEGMENT};
     program->count++;
     program->strand_ends[program->strands - 1] = program->count;
     return &steps[program->count - 1];
@@ -108,8 +108,7 @@ void xyl_node_tell(xyl_node_program_t *program)
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_TELL, nowhere, nowhere, 0);
 
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 void xyl_node_hear(xyl_node_program_t *program)
@@ -155,7 +154,8 @@ void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest)
     program->input_bytes = program->input_bytes / before * now;
     program->board_bytes = program->board_bytes / before * now;
     for (i = program->first_steps; i < program->count; i++) {
-        program->steps[i].bytes = program->steps[i].bytes / before * now;
+        program->steps[i].cut.bytes =
+            program->steps[i].cut.bytes / before * now;
         move_block(&program->steps[i].to, before, now);
         move_block(&program->steps[i].from, before, now);
     }

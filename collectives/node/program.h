@@ -55,10 +55,10 @@ typedef enum xyl_step_kind {
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
                          slice, in any order; whoever is the last to add to
                          slice i posts word i. All seats do so if it is for all,
-                         else all but post_seat */
-    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but post_seat if
-                      end_seat is one less, in pairs, and pairs with pairs,
-                      slice by slice; `to` is where slice 0 of the result
+                         else all but the seat it is for */
+    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but that which it
+                      is for if end_seat is one less, in pairs, and pairs with
+                      pairs, slice by slice; `to` is where slice 0 of the result
                       lies, with cells behind; whoever is the last to combine
                       slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
@@ -76,20 +76,85 @@ typedef enum xyl_step_kind {
     XYL_STEP_GATE     /* until whoever added the stage opens it */
 } xyl_step_kind_t;
 
-typedef enum xyl_wait {
+typedef enum xyl_wait_kind {
     XYL_WAIT_NOTHING,
-    XYL_WAIT_COUNT,      /* of `wait_seat`: at least wait_for */
-    XYL_WAIT_ALL_COUNTS, /* of all other seats */
-    XYL_WAIT_WORD,       /* number wait_for is posted */
+    XYL_WAIT_COUNT,      /* of `seat`: at least `value` */
+    XYL_WAIT_ALL_COUNTS, /* of all other seats: at least `value` */
+    XYL_WAIT_READER,     /* as COUNT, if others read this seat's input where it
+                            lies; else for nothing */
+    XYL_WAIT_READERS,    /* as ALL_COUNTS, in the same case */
+    XYL_WAIT_WORD,       /* number `value` is posted */
     XYL_WAIT_STRANDS,    /* the seat's other strands are done */
-    XYL_WAIT_SEGMENT     /* number wait_for of this seat's input is there */
+    XYL_WAIT_SEGMENT     /* number `value` of this seat's input is there */
+} xyl_wait_kind_t;
+
+typedef struct xyl_wait {
+    xyl_wait_kind_t kind;
+    uint32_t seat, value;
 } xyl_wait_t;
 
-typedef enum xyl_post {
+typedef enum xyl_post_kind {
     XYL_POST_NOTHING,
-    XYL_POST_COUNT, /* of this seat: post_value, for post_seat */
-    XYL_POST_WORD   /* number post_value, for post_seat */
+    XYL_POST_COUNT, /* of this seat: `value` */
+    XYL_POST_WORD   /* number `value` */
+} xyl_post_kind_t;
+
+typedef struct xyl_post {
+    xyl_post_kind_t kind;
+    uint32_t value;
+    uint32_t seat; /* that may wait for it; XYL_BOARD_ALL: any may. Of sums: for
+                      which the result is */
 } xyl_post_t;
+
+static inline xyl_wait_t xyl_wait_nothing(void)
+{
+    return (xyl_wait_t){XYL_WAIT_NOTHING, 0, 0};
+}
+
+static inline xyl_wait_t xyl_wait_count(uint32_t seat, uint32_t count)
+{
+    return (xyl_wait_t){XYL_WAIT_COUNT, seat, count};
+}
+
+static inline xyl_wait_t xyl_wait_all(uint32_t count)
+{
+    return (xyl_wait_t){XYL_WAIT_ALL_COUNTS, 0, count};
+}
+
+static inline xyl_wait_t xyl_wait_reader(uint32_t seat, uint32_t count)
+{
+    return (xyl_wait_t){XYL_WAIT_READER, seat, count};
+}
+
+static inline xyl_wait_t xyl_wait_readers(uint32_t count)
+{
+    return (xyl_wait_t){XYL_WAIT_READERS, 0, count};
+}
+
+static inline xyl_wait_t xyl_wait_strands(void)
+{
+    return (xyl_wait_t){XYL_WAIT_STRANDS, 0, 0};
+}
+
+static inline xyl_wait_t xyl_wait_word(uint32_t word)
+{
+    return (xyl_wait_t){XYL_WAIT_WORD, 0, word};
+}
+
+static inline xyl_wait_t xyl_wait_segment(uint32_t segment)
+{
+    return (xyl_wait_t){XYL_WAIT_SEGMENT, 0, segment};
+}
+
+static inline xyl_post_t xyl_post_count(uint32_t count, uint32_t seat)
+{
+    return (xyl_post_t){XYL_POST_COUNT, count, seat};
+}
+
+static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
+{
+    return (xyl_post_t){XYL_POST_WORD, word, seat};
+}
 
 /* How a block goes from the seat that HANDs it to the seat that TAKEs it.
  * Whoever writes a program decides it by the length of the block and the cells
@@ -161,38 +226,46 @@ typedef struct xyl_transfer {
 
 #define XYL_NO_SEGMENT UINT32_MAX
 
+/* Of sums, slice by slice; slice i begins i * slice_bytes on. */
+typedef struct xyl_step_sum {
+    uint64_t slice_bytes;
+    uint32_t slices; /* CLAIM */
+    uint32_t spares; /* COMBINE, PAIR: cells behind the sums */
+    uint32_t cells;  /* PAIR: and in all, with those of the node's pool */
+} xyl_step_sum_t;
+
+/* Bytes that a step moves in one piece. They begin `within` bytes from the
+ * beginning of a block of `total` bytes: in piece k at most what lies below
+ * total - k * piece_bytes is moved. */
+typedef struct xyl_step_cut {
+    uint64_t bytes, within, total;
+} xyl_step_cut_t;
+
 typedef struct xyl_step {
     xyl_step_kind_t kind;
+    uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
     xyl_wait_t wait;
     xyl_post_t post;
-    uint32_t wait_seat, wait_for;
-    uint32_t post_value, post_seat; /* XYL_BOARD_ALL: any may wait */
-    uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
     xyl_position_t to, from;
-    uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
-    uint32_t slices;               /* CLAIM, COMBINE, COLLECT, PAIR */
-    uint32_t spares;               /* COMBINE, PAIR: cells behind the sums */
-    uint32_t cells;       /* PAIR: and in all, with those of the node's pool */
-    uint64_t slice_bytes; /* of each; slice i begins i of them on */
+    xyl_step_cut_t cut;
     /* Where the input is read where it lies, its bytes are this much further on
      * than in the window: blocks there are as long as a piece has them, not as
      * they are. PUBLISH: of `to`; all others: of `from`. */
     uint64_t further;
-    /* What the step waits for is made of the inputs of all seats. Where these
-     * are there and whoever makes it is held up, this seat goes on by itself:
-     * it combines what it was to COPY, which gives the same bits; REDUCEs,
-     * as it needs the inputs alone; and does not post what it was to see
-     * (NOTHING). */
+    union {
+        xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
+        xyl_transfer_t transfer; /* OFFER, HAND, TAKE */
+    };
+    uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
+    /* The step waits for a result that others make of the inputs of all seats.
+     * Where these are there and the seat that makes it is held up, this seat
+     * goes on by itself: instead of a COPY it combines the inputs, which gives
+     * the same bits; a REDUCE goes on, as it needs the inputs alone; and after
+     * NOTHING it does not post. */
     int or_itself;
-    int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
-    xyl_transfer_t transfer; /* OFFER, HAND, TAKE */
-    /* Cutting: `within` is where the bytes begin in their block, of `total`
-     * bytes. In piece k at most what lies below total - k * piece_bytes is
-     * moved. */
-    uint64_t bytes, within, total;
 } xyl_step_t;
 
 typedef struct xyl_node_program {

@@ -51,28 +51,36 @@ may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 {
     const xyl_board_line_t *line;
 
-    switch (step->wait) {
+    switch (step->wait.kind) {
     case XYL_WAIT_NOTHING:
         return 1;
+    case XYL_WAIT_READER:
+        if (piece->lies == NULL)
+            return 1;
+        /* fall through */
     case XYL_WAIT_COUNT:
-        line = xyl_board_line(piece->slot, step->wait_seat);
+        line = xyl_board_line(piece->slot, step->wait.seat);
         return xyl_board_get(node->board, &line->count) >=
-                   xyl_board_value(piece->number, step->wait_for) &&
-               xyl_node_is_alike(&node->share, line, step->wait_seat);
+                   xyl_board_value(piece->number, step->wait.value) &&
+               xyl_node_is_alike(&node->share, line, step->wait.seat);
+    case XYL_WAIT_READERS:
+        if (piece->lies == NULL)
+            return 1;
+        /* fall through */
     case XYL_WAIT_ALL_COUNTS:
-        return has_counts(node, piece, step->wait_for, &strand->seen,
+        return has_counts(node, piece, step->wait.value, &strand->seen,
                           node->board->seats.own);
     case XYL_WAIT_WORD: /* that of a segment beyond the last may not come */
-        return xyl_board_get(
-                   node->board,
-                   xyl_board_word(node->board, piece->slot, step->wait_for)) ==
+        return xyl_board_get(node->board,
+                             xyl_board_word(node->board, piece->slot,
+                                            step->wait.value)) ==
                    xyl_node_posted(piece) ||
                xyl_node_bytes_of(node, piece, step) == 0;
     case XYL_WAIT_STRANDS:
         return piece->strands_left == 1;
     case XYL_WAIT_SEGMENT:
         return has_segment(node, piece->piece * node->program.segments +
-                                     step->wait_for);
+                                     step->wait.value);
     }
     return 0;
 }
@@ -82,17 +90,17 @@ static void step_post(const xyl_node_stage_t *node,
 {
     const xyl_board_t *board = node->board;
 
-    if (step->post == XYL_POST_COUNT) {
+    if (step->post.kind == XYL_POST_COUNT) {
         xyl_node_share_say(node, piece);
         xyl_board_set(
             board, &xyl_board_line(piece->slot, board->seats.own)->count,
-            xyl_board_value(piece->number, step->post_value), step->post_seat);
-    } else if (step->post == XYL_POST_WORD) {
+            xyl_board_value(piece->number, step->post.value), step->post.seat);
+    } else if (step->post.kind == XYL_POST_WORD) {
         if (node->program.shares && !xyl_node_share_is_said(node, piece))
             xyl_node_share_say(node, piece); /* once: others have the line */
         xyl_board_set(board,
-                      xyl_board_word(board, piece->slot, step->post_value),
-                      xyl_node_posted(piece), step->post_seat);
+                      xyl_board_word(board, piece->slot, step->post.value),
+                      xyl_node_posted(piece), step->post.seat);
     }
 }
 
@@ -112,10 +120,10 @@ static void slices_count_published(xyl_node_stage_t *node,
                                    const xyl_node_piece_t *piece,
                                    const xyl_step_t *step, xyl_strand_t *strand)
 {
-    uint64_t base = xyl_board_value(piece->number, 0), least = step->slices;
+    uint64_t base = xyl_board_value(piece->number, 0), least = step->sum.slices;
     uint32_t seat, seats = node->board->seats.count;
 
-    if (strand->published == step->slices ||
+    if (strand->published == step->sum.slices ||
         !has_counts(node, piece, strand->published + 1, &strand->seen, seats))
         return;
     for (seat = 0; seat < seats; seat++) {
@@ -139,12 +147,12 @@ static int take_slice(const xyl_node_stage_t *node,
 {
     const xyl_board_t *board = node->board;
     uint64_t share =
-        (uint64_t)board->seats.own * step->slices / board->seats.count;
+        (uint64_t)board->seats.own * step->sum.slices / board->seats.count;
     uint64_t first = share + piece->number * TURN;
     uint32_t i;
 
-    for (i = 0; i < step->slices; i++) {
-        uint32_t slice = (uint32_t)((first + i) % step->slices);
+    for (i = 0; i < step->sum.slices; i++) {
+        uint32_t slice = (uint32_t)((first + i) % step->sum.slices);
         _Atomic uint64_t *word = xyl_board_word(board, piece->slot, slice);
         uint64_t old;
         if (slice >= strand->published)
@@ -165,9 +173,9 @@ static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand)
 {
     uint64_t bytes = xyl_node_bytes_of(node, piece, step);
-    uint64_t at = strand->slice * step->slice_bytes;
+    uint64_t at = strand->slice * step->sum.slice_bytes;
     uint64_t end =
-        at + step->slice_bytes < bytes ? at + step->slice_bytes : bytes;
+        at + step->sum.slice_bytes < bytes ? at + step->sum.slice_bytes : bytes;
 
     if (at + strand->done < end)
         strand->done =
@@ -184,10 +192,10 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (!strand->has_slice) {
         slices_count_published(node, piece, step, strand);
         if (strand->swept == strand->published)
-            return strand->published == step->slices;
+            return strand->published == step->sum.slices;
         if (!take_slice(node, piece, step, strand)) {
             strand->swept = strand->published;
-            return strand->published == step->slices;
+            return strand->published == step->sum.slices;
         }
         strand->has_slice = 1;
         strand->done = 0;
@@ -197,7 +205,7 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         return 0;
     xyl_board_set(node->board,
                   xyl_board_word(node->board, piece->slot, strand->slice),
-                  xyl_node_posted(piece), step->post_seat);
+                  xyl_node_posted(piece), step->post.seat);
     strand->has_slice = 0;
     return 0;
 }
@@ -412,8 +420,6 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     xyl_step_t reduction;
     uint64_t bytes;
 
-    if (step->if_shared && piece->lies == NULL)
-        return 1;
     if (step->kind >= XYL_STEP_CLAIM)
         return special_run(node, piece, step, strand, did);
     if (step->or_itself && goes_on_itself(node, piece, step, strand)) {
@@ -469,7 +475,7 @@ static unsigned plain_strand_run(xyl_node_stage_t *node,
     unsigned did = 0;
 
     do {
-        if (step->wait != XYL_WAIT_NOTHING &&
+        if (step->wait.kind != XYL_WAIT_NOTHING &&
             !may_go(node, piece, step, strand))
             return did;
         did++;

@@ -24,7 +24,7 @@ void xyl_node_share_plan(xyl_node_stage_t *node)
     for (i = 0; i < node->program.count; i++) {
         const xyl_step_t *step = &node->program.steps[i];
         uint64_t at = step->from.at - step->to.at - step->further;
-        uint64_t end = step->from.at - step->within + step->total;
+        uint64_t end = step->from.at - step->cut.within + step->cut.total;
         if (step->kind != XYL_STEP_PUBLISH || !node->program.shares)
             continue;
         assert(!share->has_input ||

@@ -155,8 +155,8 @@ static int node_has_kept(const xyl_node_stage_t *node)
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
         const xyl_node_piece_t *piece = &node->active[i];
         uint64_t bytes = xyl_node_bytes_of(node, piece, step);
-        uint32_t segments =
-            (uint32_t)((bytes + step->slice_bytes - 1) / step->slice_bytes);
+        uint32_t segments = (uint32_t)((bytes + step->sum.slice_bytes - 1) /
+                                       step->sum.slice_bytes);
         if (piece->strands_left == 0)
             continue;
         if (step->kind == XYL_STEP_PAIR
@@ -534,11 +534,13 @@ uint64_t xyl_node_stage_number(const xyl_stage_t *stage)
 static uint64_t bytes_in_all(const xyl_node_program_t *program,
                              const xyl_step_t *step)
 {
-    uint64_t left = step->total < step->within ? 0 : step->total - step->within;
+    uint64_t left = step->cut.total < step->cut.within
+                        ? 0
+                        : step->cut.total - step->cut.within;
 
-    if (program->is_cut_late || left / program->pieces < step->bytes)
+    if (program->is_cut_late || left / program->pieces < step->cut.bytes)
         return left;
-    return step->bytes * program->pieces;
+    return step->cut.bytes * program->pieces;
 }
 
 /* Bytes that are copied to what it writes. */
@@ -626,7 +628,7 @@ static int is_plain(const xyl_node_program_t *program)
     const xyl_step_t *step = program->steps, *end = step + program->count;
 
     for (; step < end; step++)
-        if (step->kind >= XYL_STEP_CLAIM || step->or_itself || step->if_shared)
+        if (step->kind >= XYL_STEP_CLAIM || step->or_itself)
             return 0;
     return 1;
 }

@@ -6,28 +6,29 @@
 
 static uint32_t segments_of(const xyl_node_sum_t *sum)
 {
-    uint64_t each = sum->step->slice_bytes;
+    uint64_t each = sum->step->sum.slice_bytes;
 
     return (uint32_t)((sum->bytes + each - 1) / each);
 }
 
 static uint64_t bytes_of(const xyl_node_sum_t *sum, uint32_t segment)
 {
-    uint64_t each = sum->step->slice_bytes, left = sum->bytes - segment * each;
+    uint64_t each = sum->step->sum.slice_bytes,
+             left = sum->bytes - segment * each;
 
     return left < each ? left : each;
 }
 
 static char *spare_address(const xyl_node_sum_t *sum, uint32_t number)
 {
-    return sum->cells + xyl_board_whole_lines(sum->step->bytes) +
-           number * xyl_board_whole_lines(sum->step->slice_bytes);
+    return sum->cells + xyl_board_whole_lines(sum->step->cut.bytes) +
+           number * xyl_board_whole_lines(sum->step->sum.slice_bytes);
 }
 
 static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
                           uint32_t segment)
 {
-    uint64_t each = sum->step->slice_bytes;
+    uint64_t each = sum->step->sum.slice_bytes;
 
     if (cell == XYL_COMBINE_HOME)
         return sum->cells + segment * each;
@@ -94,7 +95,7 @@ static int work_on(xyl_node_sum_t *sum, xyl_node_combine_t *at,
 static xyl_sum_flags_t flags_of(const xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
-    uint32_t root = sum->step->post_seat;
+    uint32_t root = sum->step->post.seat;
     int is_for_all = root == XYL_BOARD_ALL;
 
     return (xyl_sum_flags_t){.flags = xyl_board_word(sum->board, sum->slot, 0),
@@ -116,9 +117,9 @@ static xyl_combine_piece_t combine_piece_of(const xyl_node_sum_t *sum)
         .words = xyl_board_sums(sum->board, sum->slot),
         .number = sum->number,
         .segments = segments,
-        .spares = sum->step->spares,
+        .spares = sum->step->sum.spares,
         .contributors =
-            seats->count - (uint32_t)(sum->step->post_seat != XYL_BOARD_ALL),
+            seats->count - (uint32_t)(sum->step->post.seat != XYL_BOARD_ALL),
         /* Seats that come together begin apart. */
         .first = (uint32_t)((uint64_t)seats->own * segments / seats->count),
         .full = flags_of(sum)};
@@ -131,7 +132,7 @@ static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
     uint32_t count = combine->count;
 
     count += combine->work == XYL_COMBINE_MERGE ? combine->other_count : 1;
-    return sum->gives_numbers && sum->step->post_seat == XYL_BOARD_ALL &&
+    return sum->gives_numbers && sum->step->post.seat == XYL_BOARD_ALL &&
            count == sum->board->seats.count;
 }
 
@@ -186,7 +187,7 @@ static sum_part_t numbers_part(const xyl_node_sum_t *sum,
     operand_t left =
         partial_of(sum, segment, combine->cell, combine->count, at->done);
     operand_t right = {
-        1, own_address(sum, segment * sum->step->slice_bytes + at->done)};
+        1, own_address(sum, segment * sum->step->sum.slice_bytes + at->done)};
     int ends = ends_sum(sum, combine);
 
     if (combine->work == XYL_COMBINE_COPY)
@@ -214,7 +215,7 @@ static sum_part_t combine_part(const xyl_node_sum_t *sum,
     part.right =
         combine->work == XYL_COMBINE_MERGE
             ? cell_address(sum, combine->other, segment) + at->done
-            : own_address(sum, segment * sum->step->slice_bytes + at->done);
+            : own_address(sum, segment * sum->step->sum.slice_bytes + at->done);
     if (combine->work == XYL_COMBINE_COPY)
         part = (sum_part_t){NULL, cell, part.right, NULL};
     return part;
@@ -245,7 +246,7 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
 
 static uint64_t cell_bytes(const xyl_node_sum_t *sum)
 {
-    return xyl_board_whole_lines(sum->step->slice_bytes);
+    return xyl_board_whole_lines(sum->step->sum.slice_bytes);
 }
 
 _Static_assert((int)XYL_SHM_POOL_NAME_MAX <= (int)XYL_PAIRS_RUN_MAX,
@@ -272,7 +273,7 @@ static void run_give(void *arg, uint32_t run)
 static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
-    uint32_t root = sum->step->post_seat, contributors = sum->step->end_seat;
+    uint32_t root = sum->step->post.seat, contributors = sum->step->end_seat;
 
     return (xyl_pairs_piece_t){
         .seats = seats,
@@ -283,8 +284,8 @@ static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
                  (uint32_t)(contributors != seats->count && seats->own > root),
         .segments = segments_of(sum),
         .ready = sum->ready,
-        .near = sum->step->spares,
-        .cells = sum->step->cells,
+        .near = sum->step->sum.spares,
+        .cells = sum->step->sum.cells,
         .runs = {sum, run_take, run_give},
         .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
         /* The root has the result to copy while others work. */
@@ -299,7 +300,7 @@ static char *pairs_address(xyl_node_sum_t *sum, uint32_t segment,
     uint32_t run;
 
     if (operand == XYL_PAIRS_RESULT)
-        return sum->cells + segment * sum->step->slice_bytes;
+        return sum->cells + segment * sum->step->sum.slice_bytes;
     run = xyl_pairs_run_of(&piece, operand);
     if (run == 0)
         return spare_address(sum, operand - 1);
@@ -312,7 +313,7 @@ static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
                                  uint32_t operand)
 {
     if (operand == XYL_PAIRS_OWN)
-        return sum->own + segment * sum->step->slice_bytes;
+        return sum->own + segment * sum->step->sum.slice_bytes;
     return pairs_address(sum, segment, operand);
 }
 
@@ -375,7 +376,7 @@ static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
 static sum_part_t collect_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
-    uint64_t from = at->segment * sum->step->slice_bytes + at->done;
+    uint64_t from = at->segment * sum->step->sum.slice_bytes + at->done;
     operand_t own = {1, own_address(sum, from)};
 
     if ((at->kept >> at->segment & 1) != 0)
@@ -406,7 +407,7 @@ static void keep_own(xyl_node_sum_t *sum, xyl_node_combine_t *at, unsigned *did)
     if (!at->is_keeping)
         at->segment = (uint32_t)__builtin_ctzll(left);
     ++*did;
-    from = at->segment * sum->step->slice_bytes + at->done;
+    from = at->segment * sum->step->sum.slice_bytes + at->done;
     part.to = sum->result + from;
     part.left = part.right = own_address(sum, from);
     at->is_keeping = !work_on(sum, at, at->segment, &part);

@@ -46,7 +46,7 @@ static int check_form(program_run_t *run, uint32_t seat, const xyl_step_t *step)
         room = cell;
     else if (step->transfer.form == XYL_FORM_BETWEEN_CELL)
         room = cell - sizeof(xyl_parcel_head_t);
-    return step->total <= room ||
+    return step->cut.total <= room ||
            program_mistake(run, "seat %u: no room for a block", seat);
 }
 
@@ -59,15 +59,17 @@ static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
                     step->from.buffer == XYL_BUFFER_RECV))
         return program_mistake(run, "seat %u combines its own memory", seat);
     if ((reduces || step->kind == XYL_STEP_JOIN) &&
-        (step->bytes % element != 0 || step->total % element != 0 ||
-         step->slice_bytes % element != 0))
+        (step->cut.bytes % element != 0 || step->cut.total % element != 0 ||
+         step->sum.slice_bytes % element != 0))
         return program_mistake(run, "seat %u combines half an element", seat);
-    if (step->kind >= XYL_STEP_CLAIM && step->slices > XYL_BOARD_WORDS)
-        return program_mistake(run, "seat %u: %u slices", seat, step->slices);
+    if ((step->kind == XYL_STEP_CLAIM || program_sums_up(step)) &&
+        step->cut.bytes > XYL_BOARD_WORDS * step->sum.slice_bytes)
+        return program_mistake(run, "seat %u: too many slices", seat);
     if ((step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_PAIR) &&
         (step->to.at != 0 ||
-         xyl_board_whole_lines(step->bytes) +
-                 step->spares * xyl_board_whole_lines(step->slice_bytes) >
+         xyl_board_whole_lines(step->cut.bytes) +
+                 step->sum.spares *
+                     xyl_board_whole_lines(step->sum.slice_bytes) >
              run->all[seat].program.board_bytes))
         return program_mistake(run, "seat %u: no room for spare sums", seat);
     return check_form(run, seat, step);
@@ -353,16 +355,16 @@ static uint32_t slice_to_claim(const program_run_t *run, const strand_t *strand,
                                const xyl_step_t *step)
 {
     uint32_t first =
-        (uint32_t)((uint64_t)strand->seat * step->slices / run->seats);
+        (uint32_t)((uint64_t)strand->seat * step->sum.slices / run->seats);
     uint32_t i, slice;
 
-    for (i = 0; i < step->slices; i++) {
-        slice = (first + i) % step->slices;
+    for (i = 0; i < step->sum.slices; i++) {
+        slice = (first + i) % step->sum.slices;
         if ((run->piece->claimed >> slice & 1) == 0 &&
             all_have(run, slice + 1, run->seats))
             return slice;
     }
-    return step->slices;
+    return step->sum.slices;
 }
 
 static int may_go(const program_run_t *run, const strand_t *strand)
@@ -376,8 +378,8 @@ static int may_go(const program_run_t *run, const strand_t *strand)
         return 1;
     if (step->kind == XYL_STEP_CLAIM)
         return strand->has_slice ||
-               slice_to_claim(run, strand, step) < step->slices ||
-               all_have(run, step->slices, run->seats);
+               slice_to_claim(run, strand, step) < step->sum.slices ||
+               all_have(run, step->sum.slices, run->seats);
     if (program_sums_up(step))
         return program_sum_may(run, strand, step);
     if (step->kind == XYL_STEP_HAND)
@@ -390,20 +392,22 @@ static int may_go(const program_run_t *run, const strand_t *strand)
                     : program_count(run, step->from.seat, 1) != NULL);
     if (step->kind == XYL_STEP_HEAR)
         return others_have(run, strand->seat, 1);
-    switch (step->wait) {
+    switch (step->wait.kind) {
     case XYL_WAIT_NOTHING:
         return 1;
     case XYL_WAIT_COUNT:
-        return program_count(run, step->wait_seat, step->wait_for) != NULL;
+    case XYL_WAIT_READER:
+        return program_count(run, step->wait.seat, step->wait.value) != NULL;
     case XYL_WAIT_ALL_COUNTS:
-        return others_have(run, strand->seat, step->wait_for);
+    case XYL_WAIT_READERS:
+        return others_have(run, strand->seat, step->wait.value);
     case XYL_WAIT_WORD:
         return program_step_bytes(run, strand, step) == 0 ||
-               run->piece->words[step->wait_for].clock != NULL;
+               run->piece->words[step->wait.value].clock != NULL;
     case XYL_WAIT_STRANDS:
         return program_others_end(run, strand);
     case XYL_WAIT_SEGMENT:
-        return program_has_segment(run, strand->seat, step->wait_for);
+        return program_has_segment(run, strand->seat, step->wait.value);
     }
     return 0;
 }
@@ -422,15 +426,17 @@ static int see_all(program_run_t *run, strand_t *strand, uint32_t value,
 
 static int see(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
-    if (step->wait == XYL_WAIT_COUNT)
-        return program_see(run, strand,
-                           program_count(run, step->wait_seat, step->wait_for));
-    if (step->wait == XYL_WAIT_ALL_COUNTS)
-        return see_all(run, strand, step->wait_for, strand->seat);
-    if (step->wait == XYL_WAIT_STRANDS)
+    if (step->wait.kind == XYL_WAIT_COUNT || step->wait.kind == XYL_WAIT_READER)
+        return program_see(
+            run, strand, program_count(run, step->wait.seat, step->wait.value));
+    if (step->wait.kind == XYL_WAIT_ALL_COUNTS ||
+        step->wait.kind == XYL_WAIT_READERS)
+        return see_all(run, strand, step->wait.value, strand->seat);
+    if (step->wait.kind == XYL_WAIT_STRANDS)
         program_see_others(run, strand);
-    if (step->wait == XYL_WAIT_WORD && program_step_bytes(run, strand, step))
-        return program_see(run, strand, &run->piece->words[step->wait_for]);
+    if (step->wait.kind == XYL_WAIT_WORD &&
+        program_step_bytes(run, strand, step))
+        return program_see(run, strand, &run->piece->words[step->wait.value]);
     return 1;
 }
 
@@ -441,12 +447,12 @@ uint64_t program_step_bytes(const program_run_t *run, const strand_t *strand,
 {
     uint64_t before =
         run->piece->number * run->all[strand->seat].program.piece_bytes +
-        step->within;
+        step->cut.within;
 
-    if (step->total <= before)
+    if (step->cut.total <= before)
         return 0;
-    return step->total - before < step->bytes ? step->total - before
-                                              : step->bytes;
+    return step->cut.total - before < step->cut.bytes ? step->cut.total - before
+                                                      : step->cut.bytes;
 }
 
 static int do_copy(program_run_t *run, strand_t *strand, const xyl_step_t *step)
@@ -476,17 +482,18 @@ static int do_claim(program_run_t *run, strand_t *strand,
 
     if (!strand->has_slice) {
         strand->slice = slice_to_claim(run, strand, step);
-        if (strand->slice == step->slices)
+        if (strand->slice == step->sum.slices)
             return 1;
         run->piece->claimed |= UINT64_C(1) << strand->slice;
         strand->has_slice = 1;
         return 0;
     }
-    at = strand->slice * step->slice_bytes;
-    end = at + step->slice_bytes < bytes ? at + step->slice_bytes : bytes;
+    at = strand->slice * step->sum.slice_bytes;
+    end =
+        at + step->sum.slice_bytes < bytes ? at + step->sum.slice_bytes : bytes;
     if (see_all(run, strand, strand->slice + 1, run->seats) &&
         program_reduce(run, strand, step, at, at < end ? end - at : 0))
-        (void)program_post_word(run, strand, strand->slice, step->post_seat);
+        (void)program_post_word(run, strand, strand->slice, step->post.seat);
     strand->has_slice = 0;
     return 0;
 }
@@ -527,12 +534,12 @@ int program_tell(program_run_t *run, const strand_t *strand, uint32_t segment)
 
 static int do_post(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
-    if (step->post == XYL_POST_COUNT)
-        return program_post_count(run, strand, step->post_value,
-                                  step->post_seat);
-    if (step->post == XYL_POST_WORD)
-        return program_post_word(run, strand, step->post_value,
-                                 step->post_seat);
+    if (step->post.kind == XYL_POST_COUNT)
+        return program_post_count(run, strand, step->post.value,
+                                  step->post.seat);
+    if (step->post.kind == XYL_POST_WORD)
+        return program_post_word(run, strand, step->post.value,
+                                 step->post.seat);
     return 1;
 }
 
@@ -541,7 +548,7 @@ static void strand_go(program_run_t *run, strand_t *strand)
     const xyl_step_t *step = step_of(run, strand);
     int is_done = 1;
 
-    if (step->wait != XYL_WAIT_NOTHING || step->kind >= XYL_STEP_CLAIM)
+    if (step->wait.kind != XYL_WAIT_NOTHING || step->kind >= XYL_STEP_CLAIM)
         strand->has_waited = 1;
     if (program_is_left_out(run, strand, step)) {
         strand->step++;

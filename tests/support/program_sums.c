@@ -21,7 +21,7 @@ static const unsigned char *operand(program_run_t *run, const strand_t *strand,
 
     spot.seat = seat;
     if (step->takes_send && seat == strand->seat)
-        spot = xyl_position_of(XYL_BUFFER_SEND, 0, step->within);
+        spot = xyl_position_of(XYL_BUFFER_SEND, 0, step->cut.within);
     return program_touch(run, strand, further(spot, at), bytes, 0);
 }
 
@@ -76,7 +76,8 @@ static uint32_t slices_of(const program_run_t *run, const strand_t *strand,
 {
     uint64_t bytes = program_step_bytes(run, strand, step);
 
-    return (uint32_t)((bytes + step->slice_bytes - 1) / step->slice_bytes);
+    return (uint32_t)((bytes + step->sum.slice_bytes - 1) /
+                      step->sum.slice_bytes);
 }
 
 void program_sums_free(program_run_t *run)
@@ -119,7 +120,7 @@ static void pair(program_run_t *run, const strand_t *strand,
 {
     unsigned char *parts = run->piece->parts[slice];
     uint32_t left_out =
-        step->end_seat == run->seats ? XYL_BOARD_ALL : step->post_seat;
+        step->end_seat == run->seats ? XYL_BOARD_ALL : step->post.seat;
     uint32_t first = left_out == 0, seat;
 
     if (parts == NULL)
@@ -138,9 +139,9 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                uint32_t slice, uint64_t bytes)
 {
     post_t *sum = &run->piece->sums[slice];
-    uint64_t at = slice * step->slice_bytes;
+    uint64_t at = slice * step->sum.slice_bytes;
     int lacks_root =
-        step->post_seat != XYL_BOARD_ALL &&
+        step->post.seat != XYL_BOARD_ALL &&
         (step->kind == XYL_STEP_COMBINE || step->end_seat != run->seats);
     const unsigned char *own;
     unsigned char *cell;
@@ -165,14 +166,14 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
     strand->clock[strand->number]++;
     if (sum->value + (uint32_t)lacks_root < run->seats)
         return 1;
-    return program_post_word(run, strand, slice, step->post_seat);
+    return program_post_word(run, strand, slice, step->post.seat);
 }
 
 static int collect(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                    uint32_t slice, uint64_t bytes)
 {
     const xyl_position_t sums = {XYL_BUFFER_BOARD, 0, 0};
-    uint64_t at = slice * step->slice_bytes;
+    uint64_t at = slice * step->sum.slice_bytes;
     const unsigned char *own, *sum;
     unsigned char *to;
 
@@ -196,9 +197,9 @@ int program_sum_do(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 
     while (!may_take(run, strand, step, slice))
         slice = (slice + 1) % slices;
-    left = all - slice * step->slice_bytes;
-    if (left > step->slice_bytes)
-        left = step->slice_bytes;
+    left = all - slice * step->sum.slice_bytes;
+    if (left > step->sum.slice_bytes)
+        left = step->sum.slice_bytes;
     if (step->kind != XYL_STEP_COLLECT)
         (void)add(run, strand, step, slice, left);
     else

@@ -335,7 +335,7 @@ static uint64_t bytes_handed(const xyl_step_t *step)
     return step->transfer.form == XYL_FORM_LENGTH ||
                    step->transfer.form == XYL_FORM_BETWEEN_LENGTH
                ? 0
-               : step->total;
+               : step->cut.total;
 }
 
 static int has_head(const xyl_step_t *step)
@@ -348,7 +348,7 @@ static int has_head(const xyl_step_t *step)
 static int hand_in_cell(program_run_t *run, strand_t *strand,
                         const xyl_step_t *step)
 {
-    uint64_t length = step->total, bytes = bytes_handed(step);
+    uint64_t length = step->cut.total, bytes = bytes_handed(step);
     unsigned char *cell = program_touch(run, strand, step->to,
                                         sizeof(xyl_parcel_head_t) + bytes, 1);
     const unsigned char *from =
@@ -383,15 +383,15 @@ int program_offer(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     parcel_t *parcel = parcel_between(run, strand, step->to);
     const unsigned char *from =
-        program_touch(run, strand, step->from, step->total, 0);
+        program_touch(run, strand, step->from, step->cut.total, 0);
 
     if (parcel == NULL || from == NULL)
         return 0;
     if (parcel->bytes != NULL)
         return program_mistake(run, "seat %u offers twice", strand->seat);
-    parcel->bytes = program_array(step->total, 1);
-    parcel->length = step->total;
-    memcpy(parcel->bytes, from, step->total);
+    parcel->bytes = program_array(step->cut.total, 1);
+    parcel->length = step->cut.total;
+    memcpy(parcel->bytes, from, step->cut.total);
     return 1;
 }
 
@@ -404,11 +404,11 @@ static int hand_offered(program_run_t *run, strand_t *strand,
     if (parcel == NULL ||
         !program_see(run, strand, program_count(run, strand->seat, 1)))
         return 0;
-    from = program_touch(run, strand, step->from, step->total, 0);
+    from = program_touch(run, strand, step->from, step->cut.total, 0);
     if (from == NULL)
         return 0;
-    return (parcel->length == step->total &&
-            memcmp(parcel->bytes, from, step->total) == 0) ||
+    return (parcel->length == step->cut.total &&
+            memcmp(parcel->bytes, from, step->cut.total) == 0) ||
            program_mistake(run, "seat %u hands what it has not offered",
                            strand->seat);
 }
@@ -433,7 +433,7 @@ int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     if (from == NULL)
         return 0;
     parcel->bytes = program_array(bytes, 1);
-    parcel->length = step->total;
+    parcel->length = step->cut.total;
     memcpy(parcel->bytes, from, bytes);
     /* A seat's own line has its count; nobody else is woken. */
     if (step->to.seat == strand->seat &&
@@ -446,11 +446,11 @@ int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 static int check_length(program_run_t *run, const strand_t *strand,
                         const xyl_step_t *step, uint64_t length)
 {
-    return length == step->total ||
+    return length == step->cut.total ||
            program_mistake(run,
                            "seat %u, step %u: %" PRIu64 " bytes are there, "
                            "not %" PRIu64,
-                           strand->seat, strand->step, length, step->total);
+                           strand->seat, strand->step, length, step->cut.total);
 }
 
 static int take_from_cell(program_run_t *run, strand_t *strand,
@@ -536,7 +536,9 @@ int program_see(program_run_t *run, strand_t *strand, const post_t *post)
 int program_is_left_out(const program_run_t *run, const strand_t *strand,
                         const xyl_step_t *step)
 {
-    return step->if_shared && program_shared(run, strand->seat) == NULL;
+    return (step->wait.kind == XYL_WAIT_READER ||
+            step->wait.kind == XYL_WAIT_READERS) &&
+           program_shared(run, strand->seat) == NULL;
 }
 
 int program_others_end(const program_run_t *run, const strand_t *strand)

@@ -17,15 +17,14 @@ static void write_allgather_own(const xyl_problem_t *problem,
         return;
     step = xyl_node_step(program, XYL_STEP_COPY, place, from,
                          program->piece_bytes);
-    step->total = xyl_node_block(problem, problem->rank);
+    step->cut.total = xyl_node_block(problem, problem->rank);
 }
 
 /* A seat's block is read by all others. */
-static void write_allgather_end(const xyl_problem_t *problem,
-                                xyl_node_program_t *program)
+static void write_allgather_end(xyl_node_program_t *program)
 {
     xyl_node_strand(program);
-    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 2);
+    xyl_node_has_read(program, xyl_wait_strands(), 2);
     xyl_node_until_read(program, 2);
 }
 
@@ -41,7 +40,7 @@ static void allgather_direct_write(const xyl_problem_t *problem,
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->rank + i) % problem->ranks);
     if (program->shares)
-        write_allgather_end(problem, program);
+        write_allgather_end(program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allgather_direct = {

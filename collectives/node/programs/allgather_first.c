@@ -18,9 +18,7 @@ static void write_gather(const xyl_problem_t *problem,
                                              xyl_node_block_at(problem, seat)),
                              xyl_node_published(program, seat),
                              xyl_problem_bytes(problem));
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = seat;
-        step->wait_for = 1;
+        step->wait = xyl_wait_count(seat, 1);
     }
 }
 
@@ -50,8 +48,7 @@ static void write_allgather_first(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_problem_bytes(problem) * problem->ranks);
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 static void write_allgather_other(const xyl_problem_t *problem,
@@ -64,8 +61,7 @@ static void write_allgather_other(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
                          xyl_problem_bytes(problem) * problem->ranks);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_for = 1;
+    step->wait = xyl_wait_count(0, 1);
 }
 
 const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem)

@@ -17,12 +17,10 @@ static void write_claims_inputs(const xyl_problem_t *problem,
             program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
             xyl_position_of(XYL_BUFFER_INPUT, problem->rank, at),
             xyl_position_of(XYL_BUFFER_SEND, 0, at), program->segment_bytes);
-        step->within = at;
-        step->total = xyl_problem_bytes(problem);
-        step->wait = XYL_WAIT_SEGMENT;
-        step->wait_for = slice;
-        step->post = XYL_POST_COUNT;
-        step->post_value = slice + 1;
+        step->cut.within = at;
+        step->cut.total = xyl_problem_bytes(problem);
+        step->wait = xyl_wait_segment(slice);
+        step->post = xyl_post_count(slice + 1, XYL_BOARD_ALL);
     }
 }
 
@@ -35,13 +33,13 @@ static void write_claims(const xyl_problem_t *problem,
     step = xyl_node_step(
         program, XYL_STEP_CLAIM, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_INPUT, 0, 0), program->piece_bytes);
-    step->total = xyl_problem_bytes(problem);
+    step->cut.total = xyl_problem_bytes(problem);
     step->end_seat = problem->ranks;
-    step->slices = program->segments;
-    step->slice_bytes = program->segment_bytes;
+    step->sum.slices = program->segments;
+    step->sum.slice_bytes = program->segment_bytes;
     if (!program->shares)
         return;
-    xyl_node_has_read(problem, program, XYL_WAIT_COUNT, program->segments,
+    xyl_node_has_read(program, xyl_wait_count(problem->rank, program->segments),
                       program->segments + 1);
     xyl_node_until_read(program, program->segments + 1);
 }

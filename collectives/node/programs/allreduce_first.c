@@ -15,12 +15,10 @@ static void write_allreduce_first(const xyl_problem_t *problem,
     step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
                          xyl_problem_bytes(problem));
     step->end_seat = problem->ranks;
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
+    step->wait = xyl_wait_all(1);
     step = xyl_node_step(program, XYL_STEP_COPY, own, result,
                          xyl_problem_bytes(problem));
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 static void write_allreduce_other(const xyl_problem_t *problem,
@@ -33,8 +31,7 @@ static void write_allreduce_other(const xyl_problem_t *problem,
     step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_node_published(program, 0), xyl_problem_bytes(problem));
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_for = 1;
+    step->wait = xyl_wait_count(0, 1);
 }
 
 static void allreduce_first_write(const xyl_problem_t *problem,

@@ -43,11 +43,9 @@ static void write_lead(const xyl_problem_t *problem,
     if (!leads(problem))
         return;
     step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = phase;
+    step->wait = xyl_wait_all(phase);
     step->or_itself = phase == 2;
-    step->post = XYL_POST_COUNT;
-    step->post_value = LED + phase;
+    step->post = xyl_post_count(LED + phase, XYL_BOARD_ALL);
 }
 
 /* The step waits until all have come so far; the first, until it has said so.
@@ -55,11 +53,9 @@ static void write_lead(const xyl_problem_t *problem,
 static void wait_for_phase(const xyl_problem_t *problem, xyl_step_t *step,
                            uint32_t phase)
 {
-    int is_led = are_led(problem);
-
     step->or_itself = 1;
-    step->wait = is_led ? XYL_WAIT_COUNT : XYL_WAIT_ALL_COUNTS;
-    step->wait_for = is_led ? LED + phase : phase;
+    step->wait =
+        are_led(problem) ? xyl_wait_count(0, LED + phase) : xyl_wait_all(phase);
 }
 
 static uint32_t reader_of(const xyl_problem_t *problem)
@@ -77,16 +73,14 @@ static void write_own_slice(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_INPUT, 0, at), slice);
 
     if (!leads(problem)) {
-        step->post = XYL_POST_COUNT;
-        step->post_value = 2;
-        step->post_seat = reader_of(problem);
+        step->post = xyl_post_count(2, reader_of(problem));
     }
     if (at >= xyl_problem_bytes(problem)) {
         step->kind = XYL_STEP_NOTHING;
         return;
     }
-    step->within = at;
-    step->total = xyl_problem_bytes(problem);
+    step->cut.within = at;
+    step->cut.total = xyl_problem_bytes(problem);
     step->end_seat = problem->ranks;
     wait_for_phase(problem, step, 1);
 }

@@ -35,7 +35,7 @@ static inline uint64_t xyl_node_alltoall_further(const xyl_problem_t *problem,
                                                  xyl_position_t published,
                                                  uint32_t seat)
 {
-    return xyl_problem_bytes(problem) * seat + step->within - published.at;
+    return xyl_problem_bytes(problem) * seat + step->cut.within - published.at;
 }
 
 static inline void xyl_node_alltoall_own(const xyl_problem_t *problem,
@@ -46,7 +46,7 @@ static inline void xyl_node_alltoall_own(const xyl_problem_t *problem,
         program, XYL_STEP_COPY, xyl_node_alltoall_to(problem, problem->rank),
         xyl_node_alltoall_from(problem, problem->rank), program->piece_bytes);
 
-    step->total = xyl_node_left(program, bytes);
+    step->cut.total = xyl_node_left(program, bytes);
 }
 
 #endif

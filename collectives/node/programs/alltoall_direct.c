@@ -46,16 +46,15 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
             xyl_node_alltoall_from(problem, seat), program->piece_bytes);
         step->further =
             xyl_node_alltoall_further(problem, step, step->to, seat);
-        step->total =
+        step->cut.total =
             xyl_node_left(program, xyl_node_send_block(problem, seat));
         if (count_of(problem, distance) != distance)
             continue;
-        step->post = XYL_POST_COUNT;
-        step->post_value = distance;
         /* In place, what is copied out waits for this seat as well. */
-        step->post_seat = problem->is_in_place || count_of(problem, 1) != 1
-                              ? XYL_BOARD_ALL
-                              : seat;
+        step->post = xyl_post_count(distance, problem->is_in_place ||
+                                                      count_of(problem, 1) != 1
+                                                  ? XYL_BOARD_ALL
+                                                  : seat);
     }
     if (!problem->is_in_place)
         xyl_node_alltoall_own(problem, program);
@@ -71,9 +70,7 @@ static void write_alltoall_wait(const xyl_problem_t *problem,
     if (!problem->is_in_place)
         return;
     step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = problem->rank;
-    step->wait_for = count;
+    step->wait = xyl_wait_count(problem->rank, count);
 }
 
 static void write_alltoall_block(const xyl_problem_t *problem,
@@ -92,10 +89,8 @@ static void write_alltoall_block(const xyl_problem_t *problem,
                          program->piece_bytes);
     step->further =
         xyl_node_alltoall_further(problem, step, step->from, problem->rank);
-    step->total = xyl_node_left(program, xyl_node_block(problem, seat));
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = count_of(problem, distance);
+    step->cut.total = xyl_node_left(program, xyl_node_block(problem, seat));
+    step->wait = xyl_wait_count(seat, count_of(problem, distance));
 }
 
 /* ---- where they lie ---- */
@@ -273,8 +268,7 @@ static void alltoall_read_write(const xyl_problem_t *problem,
     step = xyl_node_step(program, XYL_STEP_NOTHING,
                          xyl_node_alltoall_to(problem, 0),
                          xyl_node_alltoall_to(problem, 0), 0);
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
     for (distance = 1; distance < seats; distance++)
         take_block(problem, program, distance);
     for (distance = 1; distance < seats; distance++)
@@ -396,7 +390,7 @@ static void alltoall_direct_write(const xyl_problem_t *problem,
     if (!program->shares)
         return;
     xyl_node_strand(program);
-    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->ranks);
+    xyl_node_has_read(program, xyl_wait_strands(), problem->ranks);
     xyl_node_until_read(program, problem->ranks);
 }
 

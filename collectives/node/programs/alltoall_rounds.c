@@ -109,8 +109,8 @@ static xyl_step_t *write_cut(const xyl_problem_t *problem,
         from.at += within;
     step = xyl_node_step(program, XYL_STEP_COPY, to, from,
                          left < rounds->bytes ? left : rounds->bytes);
-    step->within = within;
-    step->total = xyl_problem_bytes(problem);
+    step->cut.within = within;
+    step->cut.total = xyl_problem_bytes(problem);
     return step;
 }
 
@@ -130,13 +130,10 @@ static void write_publish(const xyl_problem_t *problem,
     step->kind = xyl_node_alltoall_publishes(problem);
     step->further = xyl_node_alltoall_further(problem, step, step->to, partner);
     if (before != 0) {
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = partner_of(problem, problem->rank, before);
-        step->wait_for = count_read(before);
+        step->wait = xyl_wait_count(partner_of(problem, problem->rank, before),
+                                    count_read(before));
     }
-    step->post = XYL_POST_COUNT;
-    step->post_value = alltoall_count_published(round);
-    step->post_seat = partner;
+    step->post = xyl_post_count(alltoall_count_published(round), partner);
 }
 
 static void write_read(const xyl_problem_t *problem,
@@ -150,14 +147,10 @@ static void write_read(const xyl_problem_t *problem,
 
     step->further =
         xyl_node_alltoall_further(problem, step, step->from, problem->rank);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = partner;
-    step->wait_for = alltoall_count_published(round);
+    step->wait = xyl_wait_count(partner, alltoall_count_published(round));
     if (!is_awaited(problem, rounds, round))
         return;
-    step->post = XYL_POST_COUNT;
-    step->post_value = count_read(round);
-    step->post_seat = partner;
+    step->post = xyl_post_count(count_read(round), partner);
 }
 
 static void write_round(const xyl_problem_t *problem,
@@ -196,7 +189,7 @@ static void alltoall_rounds_write(const xyl_problem_t *problem,
         xyl_node_alltoall_own(problem, program);
     if (!program->shares)
         return;
-    xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,
+    xyl_node_has_read(program, xyl_wait_nothing(),
                       count_read(rounds.count) + 1);
     xyl_node_until_read(program, count_read(rounds.count) + 1);
 }

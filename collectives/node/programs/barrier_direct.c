@@ -6,11 +6,9 @@ static void barrier_direct_write(const xyl_problem_t *problem,
 {
     xyl_step_t *step = xyl_node_signal(problem, program);
 
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
     step = xyl_node_signal(problem, program);
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
+    step->wait = xyl_wait_all(1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_barrier_direct = {

@@ -6,10 +6,8 @@ static void write_barrier_first(const xyl_problem_t *problem,
 {
     xyl_step_t *step = xyl_node_signal(problem, program);
 
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
+    step->wait = xyl_wait_all(1);
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 static void write_barrier_other(const xyl_problem_t *problem,
@@ -17,12 +15,9 @@ static void write_barrier_other(const xyl_problem_t *problem,
 {
     xyl_step_t *step = xyl_node_signal(problem, program);
 
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
-    step->post_seat = 0;
+    step->post = xyl_post_count(1, 0);
     step = xyl_node_signal(problem, program);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_for = 1;
+    step->wait = xyl_wait_count(0, 1);
 }
 
 static void barrier_first_write(const xyl_problem_t *problem,

@@ -16,13 +16,10 @@ static void write_short(const xyl_problem_t *problem,
 
     step->emits = 0;
     if (is_root) {
-        step->wait = XYL_WAIT_SEGMENT;
-        step->post = XYL_POST_COUNT;
-        step->post_value = 1;
+        step->wait = xyl_wait_segment(0);
+        step->post = xyl_post_count(1, XYL_BOARD_ALL);
     } else {
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = problem->root;
-        step->wait_for = 1;
+        step->wait = xyl_wait_count(problem->root, 1);
     }
 }
 
@@ -40,18 +37,14 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                       publishes ? input : message, publishes ? message : input,
                       program->segment_bytes);
 
-    step->within = at;
-    step->total = xyl_problem_bytes(problem);
+    step->cut.within = at;
+    step->cut.total = xyl_problem_bytes(problem);
     step->emits = segment;
-    step->wait = publishes ? XYL_WAIT_SEGMENT : XYL_WAIT_WORD;
-    step->wait_for = segment;
+    step->wait = publishes ? xyl_wait_segment(segment) : xyl_wait_word(segment);
     if (publishes) {
-        step->post = XYL_POST_WORD;
-        step->post_value = segment;
+        step->post = xyl_post_word(segment, XYL_BOARD_ALL);
     } else if (program->shares && segment + 1 == program->segments) {
-        step->post = XYL_POST_COUNT; /* it has read all */
-        step->post_value = 1;
-        step->post_seat = problem->root;
+        step->post = xyl_post_count(1, problem->root); /* it has read all */
     }
     return step;
 }

@@ -15,7 +15,7 @@ void xyl_node_gather_own(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_RECV, 0,
                         xyl_node_block_at(problem, problem->rank)),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
-    step->total = xyl_node_block(problem, problem->rank);
+    step->cut.total = xyl_node_block(problem, problem->rank);
 }
 
 static void gather_direct_write(const xyl_problem_t *problem,
@@ -48,7 +48,7 @@ static void gather_direct_write(const xyl_problem_t *problem,
     if (!program->shares)
         return;
     xyl_node_strand(program);
-    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 1);
+    xyl_node_has_read(program, xyl_wait_strands(), 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_gather_direct = {

@@ -63,23 +63,19 @@ static int leads_others(const xyl_problem_t *problem, uint32_t root)
 
 static void wait_for(xyl_step_t *step, uint32_t seat, uint32_t count)
 {
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = count;
+    step->wait = xyl_wait_count(seat, count);
 }
 
 static void fan_post(xyl_step_t *step, uint32_t count, uint32_t seat)
 {
-    step->post = XYL_POST_COUNT;
-    step->post_value = count;
-    step->post_seat = seat;
+    step->post = xyl_post_count(count, seat);
 }
 
 /* What comes of a seat's own, and what goes there, may do so singly. */
 static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step)
 {
     if (program->segments != 0)
-        step->wait = XYL_WAIT_SEGMENT;
+        step->wait = xyl_wait_segment(0);
 }
 
 static void fan_emit(const xyl_node_program_t *program, xyl_step_t *step)

@@ -117,10 +117,8 @@ static inline void xyl_node_publish(const xyl_problem_t *problem,
                         problem->rank, 0),
         from, program->piece_bytes);
 
-    step->total = total;
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
-    step->post_seat = reader;
+    step->cut.total = total;
+    step->post = xyl_post_count(1, reader);
 }
 
 /* Where a seat's published bytes are. */
@@ -143,10 +141,8 @@ static inline void xyl_node_fetch(const xyl_problem_t *problem,
         program, XYL_STEP_COPY,
         xyl_position_of(XYL_BUFFER_RECV, 0, xyl_node_block_at(problem, seat)),
         xyl_node_published(program, seat), program->piece_bytes);
-    step->total = xyl_node_block(problem, seat);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = 1;
+    step->cut.total = xyl_node_block(problem, seat);
+    step->wait = xyl_wait_count(seat, 1);
 }
 
 /* Decides how much every seat publishes of its block, of at most `total`
@@ -252,25 +248,21 @@ static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)
     return problem->node.share_bytes != 0 && bytes >= problem->node.share_bytes;
 }
 
-/* This seat says by `count` that it reads no input any more, once all it waits
- * for is there: `wait`, of itself if it is for a count. */
-static inline void xyl_node_has_read(const xyl_problem_t *problem,
-                                     xyl_node_program_t *program,
-                                     xyl_wait_t wait, uint32_t wait_for,
-                                     uint32_t count)
+/* This seat says by `count` that it reads no input any more, once what it waits
+ * for is there. */
+static inline void xyl_node_has_read(xyl_node_program_t *program,
+                                     xyl_wait_t wait, uint32_t count)
 {
     const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
     step->wait = wait;
-    step->wait_seat = problem->rank;
-    step->wait_for = wait_for;
-    step->post = XYL_POST_COUNT;
-    step->post_value = count;
+    step->post = xyl_post_count(count, XYL_BOARD_ALL);
 }
 
-/* Until `reader` has said so, or (XYL_BOARD_ALL) all others have. */
+/* This seat stays until `reader` has said so, or (XYL_BOARD_ALL) all others
+ * have, if its input is read where it lies. */
 static inline void xyl_node_until_read_by(xyl_node_program_t *program,
                                           uint32_t reader, uint32_t count)
 {
@@ -278,10 +270,8 @@ static inline void xyl_node_until_read_by(xyl_node_program_t *program,
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
-    step->if_shared = 1;
-    step->wait = reader == XYL_BOARD_ALL ? XYL_WAIT_ALL_COUNTS : XYL_WAIT_COUNT;
-    step->wait_seat = reader;
-    step->wait_for = count;
+    step->wait = reader == XYL_BOARD_ALL ? xyl_wait_readers(count)
+                                         : xyl_wait_reader(reader, count);
 }
 
 static inline void xyl_node_until_read(xyl_node_program_t *program,
@@ -316,9 +306,7 @@ static inline void xyl_node_scan_wait(xyl_node_program_t *program,
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = 1;
+    step->wait = xyl_wait_count(seat, 1);
 }
 
 /* ---- a signal ---- */

@@ -40,12 +40,11 @@ static void write_reduce_sum(const xyl_problem_t *problem,
         program, collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
         xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    step->total = xyl_problem_bytes(problem);
-    step->slices = program->segments;
-    step->slice_bytes = program->segment_bytes;
-    step->spares = spares;
+    step->cut.total = xyl_problem_bytes(problem);
+    step->sum.slice_bytes = program->segment_bytes;
+    step->sum.spares = spares;
     if (is_reduce)
-        step->post_seat = problem->root;
+        step->post.seat = problem->root;
 }
 
 /* Sums begin at multiples of a line, as do spares. */

@@ -29,8 +29,8 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     xyl_step_t *step =
         xyl_node_step(program, kind, to, from, program->segment_bytes);
 
-    step->within = segment * program->segment_bytes;
-    step->total = xyl_problem_bytes(problem);
+    step->cut.within = segment * program->segment_bytes;
+    step->cut.total = xyl_problem_bytes(problem);
     return step;
 }
 
@@ -51,12 +51,10 @@ static void write_reduce_direct_input(const xyl_problem_t *problem,
         reduce_direct_further(xyl_node_published(program, problem->rank), at),
         xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
 
-    step->wait = XYL_WAIT_SEGMENT;
-    step->wait_for = segment;
-    step->post = XYL_POST_COUNT;
-    step->post_value = segment + 1;
+    step->wait = xyl_wait_segment(segment);
+    step->post = xyl_post_count(segment + 1, XYL_BOARD_ALL);
     if (problem->coll == XYLEM_COLL_REDUCE)
-        step->post_seat = problem->root;
+        step->post.seat = problem->root;
 }
 
 static void write_reduce_direct_result(const xyl_problem_t *problem,
@@ -68,13 +66,11 @@ static void write_reduce_direct_result(const xyl_problem_t *problem,
     xyl_step_t *step = segment_step(program, problem, XYL_STEP_NOTHING, result,
                                     result, segment);
 
-    step->wait = XYL_WAIT_SEGMENT; /* of its own */
-    step->wait_for = segment;
+    step->wait = xyl_wait_segment(segment); /* of its own */
     step = segment_step(
         program, problem, XYL_STEP_REDUCE, result,
         reduce_direct_further(xyl_node_published(program, 0), at), segment);
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = segment + 1;
+    step->wait = xyl_wait_all(segment + 1);
     step->end_seat = problem->ranks;
     step->takes_send = takes_send(problem);
     step->emits = segment;
@@ -123,7 +119,7 @@ static void write_reduce_direct_end(const xyl_problem_t *problem,
 {
     uint32_t count = program->segments + 1;
 
-    xyl_node_has_read(problem, program, XYL_WAIT_COUNT, program->segments,
+    xyl_node_has_read(program, xyl_wait_count(problem->rank, program->segments),
                       count);
     xyl_node_until_read(program, count);
 }

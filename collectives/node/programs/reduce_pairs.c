@@ -102,17 +102,16 @@ static void pairs_write(const xyl_problem_t *problem,
         program, collects ? XYL_STEP_COLLECT : XYL_STEP_PAIR,
         xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    step->total = xyl_problem_bytes(problem);
+    step->cut.total = xyl_problem_bytes(problem);
     step->end_seat = problem->ranks - (uint32_t)is_apart;
-    step->slices = program->segments;
-    step->slice_bytes = program->segment_bytes;
-    step->spares = near_cells_of(problem, program);
-    step->cells = cells_of(problem, program);
+    step->sum.slice_bytes = program->segment_bytes;
+    step->sum.spares = near_cells_of(problem, program);
+    step->sum.cells = cells_of(problem, program);
     if (problem->coll == XYLEM_COLL_REDUCE)
-        step->post_seat = problem->root;
+        step->post.seat = problem->root;
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) +
-        step->spares * xyl_board_whole_lines(program->segment_bytes);
+        step->sum.spares * xyl_board_whole_lines(program->segment_bytes);
     if (xyl_node_has_result(problem) && !is_apart)
         xyl_node_write_results(problem, program);
 }

@@ -12,11 +12,10 @@ void xyl_node_write_results(const xyl_problem_t *problem,
         xyl_step_t *step = xyl_node_step(
             program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, at),
             xyl_position_of(XYL_BUFFER_BOARD, 0, at), program->segment_bytes);
-        step->within = at;
-        step->total = xyl_problem_bytes(problem);
+        step->cut.within = at;
+        step->cut.total = xyl_problem_bytes(problem);
         step->or_itself = program->input_bytes != 0;
-        step->wait = XYL_WAIT_WORD;
-        step->wait_for = slice;
+        step->wait = xyl_wait_word(slice);
         step->emits = slice;
     }
 }

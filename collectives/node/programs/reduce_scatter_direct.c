@@ -26,10 +26,9 @@ static void write_reduce_scatter_input(const xyl_problem_t *problem,
         program->piece_bytes);
 
     step->further = reduce_scatter_further(problem, program, seat);
-    step->total = xyl_node_block(problem, seat);
+    step->cut.total = xyl_node_block(problem, seat);
     if (seat + 1 == problem->ranks) {
-        step->post = XYL_POST_COUNT;
-        step->post_value = 1;
+        step->post = xyl_post_count(1, XYL_BOARD_ALL);
     }
 }
 
@@ -58,14 +57,12 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
                                          problem->rank * program->piece_bytes),
                          program->piece_bytes);
     step->further = reduce_scatter_further(problem, program, problem->rank);
-    step->total = xyl_node_block(problem, problem->rank);
+    step->cut.total = xyl_node_block(problem, problem->rank);
     step->end_seat = problem->ranks;
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
+    step->wait = xyl_wait_all(1);
     if (!program->shares)
         return;
-    step->post = XYL_POST_COUNT; /* it has read all */
-    step->post_value = 2;
+    step->post = xyl_post_count(2, XYL_BOARD_ALL); /* it has read all */
     xyl_node_until_read(program, 2);
 }
 

@@ -10,7 +10,7 @@ static void write_copy(const xyl_problem_t *problem,
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_position_of(XYL_BUFFER_INPUT, seat, 0), program->piece_bytes);
 
-    step->total = xyl_problem_bytes(problem);
+    step->cut.total = xyl_problem_bytes(problem);
 }
 
 /* `to` = the sum up to the seat before, with this seat's own behind. */
@@ -22,15 +22,13 @@ static void write_scan_sum(const xyl_problem_t *problem,
                       xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
                       program->piece_bytes);
 
-    step->total = xyl_problem_bytes(problem);
+    step->cut.total = xyl_problem_bytes(problem);
     step->first_seat = problem->rank - 1;
     step->end_seat = problem->rank + 1;
     step->takes_send = 1;
     if (to.buffer != XYL_BUFFER_INPUT)
         return;
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
-    step->post_seat = problem->rank + 1;
+    step->post = xyl_post_count(1, problem->rank + 1);
 }
 
 /* Short enough that the last seat does not wait long for the first piece, and

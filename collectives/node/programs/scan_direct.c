@@ -17,7 +17,7 @@ static void scan_direct_write(const xyl_problem_t *problem,
     step = xyl_node_step(program, XYL_STEP_REDUCE,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_node_published(program, 0), program->piece_bytes);
-    step->total = xyl_problem_bytes(problem);
+    step->cut.total = xyl_problem_bytes(problem);
     step->end_seat = end;
 }
 

@@ -48,10 +48,8 @@ static void write_scatter_block(const xyl_problem_t *problem,
         program->piece_bytes);
 
     step->further = scatter_further(problem, program, seat);
-    step->total = xyl_node_block(problem, seat);
-    step->post = XYL_POST_COUNT;
-    step->post_value = distance;
-    step->post_seat = seat;
+    step->cut.total = xyl_node_block(problem, seat);
+    step->post = xyl_post_count(distance, seat);
 }
 
 void xyl_node_scatter_own(const xyl_problem_t *problem,
@@ -66,7 +64,7 @@ void xyl_node_scatter_own(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_SEND, 0,
                         xyl_node_block_at(problem, problem->rank)),
         bytes);
-    step->total = xyl_node_block(problem, problem->rank);
+    step->cut.total = xyl_node_block(problem, problem->rank);
 }
 
 static void write_scatter_reader(const xyl_problem_t *problem,
@@ -78,11 +76,10 @@ static void write_scatter_reader(const xyl_problem_t *problem,
         program->piece_bytes);
 
     step->further = scatter_further(problem, program, problem->rank);
-    step->total = xyl_node_block(problem, problem->rank);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = problem->root;
-    step->wait_for =
-        (problem->rank + problem->ranks - problem->root) % problem->ranks;
+    step->cut.total = xyl_node_block(problem, problem->rank);
+    step->wait = xyl_wait_count(
+        problem->root,
+        (problem->rank + problem->ranks - problem->root) % problem->ranks);
 }
 
 static void scatter_direct_write(const xyl_problem_t *problem,
@@ -100,7 +97,7 @@ static void scatter_direct_write(const xyl_problem_t *problem,
     if (problem->rank != problem->root) {
         write_scatter_reader(problem, program);
         if (program->shares)
-            xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0, 1);
+            xyl_node_has_read(program, xyl_wait_nothing(), 1);
         return;
     }
     kind = scatter_publishes(problem);

@@ -328,18 +328,18 @@ typedef void (*spoil_fn)(xyl_step_t *step);
 
 static void drop_wait(xyl_step_t *step)
 {
-    step->wait = XYL_WAIT_NOTHING;
+    step->wait.kind = XYL_WAIT_NOTHING;
 }
 
 static void drop_post(xyl_step_t *step)
 {
-    step->post = XYL_POST_NOTHING;
+    step->post.kind = XYL_POST_NOTHING;
 }
 
 static void post_to_another(xyl_step_t *step)
 {
-    if (step->post != XYL_POST_NOTHING)
-        step->post_seat = 100;
+    if (step->post.kind != XYL_POST_NOTHING)
+        step->post.seat = 100;
     if (step->kind == XYL_STEP_HAND && xyl_form_is_by_line(step->transfer.form))
         step->transfer.seat = 100;
 }
@@ -369,9 +369,9 @@ static void move_source(xyl_step_t *step)
 static void shorten(xyl_step_t *step)
 {
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
-        step->bytes--;
+        step->cut.bytes--;
     if (step->kind == XYL_STEP_HAND || step->kind == XYL_STEP_TAKE)
-        step->total++;
+        step->cut.total++;
 }
 
 static void tell_not(xyl_step_t *step)
@@ -381,8 +381,8 @@ static void tell_not(xyl_step_t *step)
 
 static void wait_for_less(xyl_step_t *step)
 {
-    if (step->wait_for > 1 && step->wait == XYL_WAIT_COUNT)
-        step->wait_for--;
+    if (step->wait.value > 1 && step->wait.kind == XYL_WAIT_COUNT)
+        step->wait.value--;
 }
 
 /* One of several orders shows it. */
@@ -406,7 +406,7 @@ static int is_followed_by_a_post(const xyl_node_program_t *program,
         number < program->first_steps ? program->first_steps : program->count;
 
     for (number++; number < end; number++)
-        if (program->steps[number].post == XYL_POST_COUNT)
+        if (program->steps[number].post.kind == XYL_POST_COUNT)
             return 1;
     return 0;
 }
@@ -418,8 +418,8 @@ static int posts_count(const xyl_node_program_t *program, uint32_t number,
     uint32_t i = number < program->first_steps ? 0 : program->first_steps;
 
     for (; i < program->count; i++)
-        if (program->steps[i].post == XYL_POST_COUNT &&
-            program->steps[i].post_value == value)
+        if (program->steps[i].post.kind == XYL_POST_COUNT &&
+            program->steps[i].post.value == value)
             return 1;
     return 0;
 }
@@ -435,7 +435,7 @@ static int is_of_another_piece(const xyl_node_program_t *program,
         return 0;
     if (number >= program->first_steps)
         return program->pieces == 0;
-    return step->total > program->first_bytes &&
+    return step->cut.total > program->first_bytes &&
            ((step->kind == XYL_STEP_HAND && spoil == move_source) ||
             (step->kind == XYL_STEP_TAKE && spoil == move_target));
 }
@@ -450,22 +450,22 @@ static int is_harmless(const program_run_t *run, const program_case_t *c,
     const xyl_node_program_t *program = &run->all[seat].program;
     const xyl_step_t *step = &program->steps[number];
 
-    if (spoil == wait_for_less && step->wait == XYL_WAIT_COUNT &&
-        !posts_count(&run->all[step->wait_seat].program, number,
-                     step->wait_for - 1))
+    if (spoil == wait_for_less && step->wait.kind == XYL_WAIT_COUNT &&
+        !posts_count(&run->all[step->wait.seat].program, number,
+                     step->wait.value - 1))
         return 1;
     if (is_of_another_piece(program, number, spoil))
         return 1;
     if (spoil == drop_post && is_followed_by_a_post(program, number))
         return 1;
     if (spoil == drop_wait && c->coll == XYLEM_COLL_SCAN &&
-        step->wait_seat == seat)
+        step->wait.seat == seat)
         return 1;
     if (c->share_bytes != 0 && (step->kind != XYL_STEP_NOTHING ||
                                 (spoil != drop_wait && spoil != drop_post &&
                                  spoil != post_to_another)))
         return 1; /* where nothing is shared it is found */
-    if (spoil == shorten && step->bytes > step->total)
+    if (spoil == shorten && step->cut.bytes > step->cut.total)
         return 1; /* a piece has more room than there are bytes */
     return c->coll == XYLEM_COLL_EXSCAN &&
            ((seat + 1 == c->seats && number == 0) ||
