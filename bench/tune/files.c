@@ -95,9 +95,10 @@ static size_t keys_present(const json_t *rules, const char *const *keys,
 static int show(const struct files *files)
 {
     static const char *const all[] = {
-        "for",      "team",    "nodes", "node_ranks", "ranks",   "ranks_are",
-        "arrivals", "pays",    "bytes", "total",      "use",     "between",
-        "leaders",  "segment", "us",    "windows",    "comment", "origin"};
+        "for",       "team",     "nodes",   "node_ranks", "ranks",
+        "ranks_are", "arrivals", "pays",    "bytes",      "total",
+        "use",       "between",  "within",  "leaders",    "segment",
+        "us",        "windows",  "comment", "origin"};
     enum { KEYS = sizeof all / sizeof *all };
     const json_t *rules = json_object_get(files->tables[0], "rules"), *rule;
     const char *keys[KEYS];

@@ -9,7 +9,7 @@
 #include "runtime/base/config.h"
 #include "runtime/base/status.h"
 
-enum { ITEM_BYTES = 128 };
+enum { ITEM_BYTES = 160 };
 
 static xylem_status_t item_complain(const char *item, const char *why)
 {
@@ -78,7 +78,20 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     rule->radix = named.radix;
     rule->between = named.between == NULL ? NULL : named.between->name;
     rule->between_radix = named.between_radix;
+    rule->within = named.within;
+    rule->within_radix = named.within_radix;
     return XYLEM_OK;
+}
+
+/* Up to the comma behind which another collective stands, and not a part of
+ * this one's algorithm. */
+static size_t item_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+
+    while (text[length] == ',' && xyl_algorithm_is_part(text + length + 1))
+        length += 1 + strcspn(text + length + 1, ",");
+    return length;
 }
 
 static size_t count_items(const char *text)
@@ -93,26 +106,26 @@ static size_t count_items(const char *text)
 xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
                                     size_t *count_out)
 {
-    size_t count = count_items(text), i, length;
+    size_t count = count_items(text), i = 0, length; /* or some fewer */
     xyl_rule_t *rules = calloc(count, sizeof *rules);
     xylem_status_t status = XYLEM_OK;
     char item[ITEM_BYTES];
 
     if (rules == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
-    for (i = 0; i < count && status == XYLEM_OK; i++) {
+    do {
         text += strspn(text, " ");
-        length = strcspn(text, ",");
+        length = item_length(text);
         snprintf(item, sizeof item, "%.*s",
                  (int)(length < sizeof item ? length : sizeof item), text);
-        status = parse_item(item, &rules[i]);
-        text += length + 1;
-    }
+        status = parse_item(item, &rules[i++]);
+        text += length;
+    } while (status == XYLEM_OK && *text++ == ',');
     if (status != XYLEM_OK) {
         free(rules);
         return status;
     }
     *rules_out = rules;
-    *count_out = count;
+    *count_out = i;
     return XYLEM_OK;
 }

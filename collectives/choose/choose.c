@@ -225,8 +225,11 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
         algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
         if (!rule_applies(rule, algorithm, query, problem))
             continue;
-        decision->named =
-            (xyl_named_t){algorithm, rule->radix, NULL, rule->between_radix};
+        decision->named = (xyl_named_t){.algorithm = algorithm,
+                                        .radix = rule->radix,
+                                        .between_radix = rule->between_radix,
+                                        .within = rule->within,
+                                        .within_radix = rule->within_radix};
         if (rule->between != NULL)
             decision->named.between = xyl_algorithm_find(
                 xyl_coll_between(query->coll), rule->between);
@@ -266,6 +269,8 @@ static const xyl_algorithm_t *choose_level(const xylem_team_t *team,
 }
 
 static const xyl_algorithm_t *choose_in_memory(const xylem_team_t *team,
+                                               const xyl_algorithm_t *named,
+                                               uint32_t named_radix,
                                                xyl_problem_t *problem)
 {
     const uint64_t bytes = xyl_problem_bytes(problem);
@@ -277,9 +282,12 @@ static const xyl_algorithm_t *choose_in_memory(const xylem_team_t *team,
                                .bytes = bytes,
                                .total = bytes * problem->ranks,
                                .facts = problem_facts(problem)};
-    const xyl_candidate_t *found =
-        candidate_that_fits(team, &query, problem, XYL_ALGORITHM_NODE);
+    const xyl_candidate_t *found;
 
+    problem->radix = named_radix;
+    if (named != NULL && xyl_algorithm_fits(named, problem, NULL))
+        return named;
+    found = candidate_that_fits(team, &query, problem, XYL_ALGORITHM_NODE);
     assert(found != NULL); /* the built-in table has one for each */
     problem->radix = found->rule->radix;
     return found->algorithm;

@@ -23,6 +23,8 @@ static void print_tree(const xyl_plan_t *frame, char *text)
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;
+    const xyl_algorithm_t *within =
+        choice->within_up != NULL ? choice->within_up : choice->within_down;
     char tree[XYL_ALGORITHM_TEXT_BYTES], levels[TEXT_BYTES / 2] = "";
 
     if (choice->algorithm->kind != XYL_ALGORITHM_TREE &&
@@ -36,8 +38,13 @@ static void print_plan(const xyl_choice_t *choice, char *text)
     else
         print_tree(frame, tree);
     if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
-        snprintf(levels, sizeof levels, "%s, leaders %u, ",
-                 choice->algorithm->name, choice->leaders);
+        snprintf(levels, sizeof levels, "%s, leaders %u, %s%s%s",
+                 choice->algorithm->name, choice->leaders,
+                 within != NULL || choice->is_by_messages ? "within " : "",
+                 within != NULL           ? within->name
+                 : choice->is_by_messages ? choice->node_tree.tree->name
+                                          : "",
+                 within != NULL || choice->is_by_messages ? ", " : "");
     snprintf(text, TEXT_BYTES, "%s%s, segments of %zu bytes, N %u, M %u",
              levels, tree, frame->segment_bytes, frame->send_window,
              frame->recv_window);

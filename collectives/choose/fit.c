@@ -147,6 +147,34 @@ static void fit_between(const xylem_coll_args_t *args,
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
+/* What goes within nodes, if the call or the rule names it. */
+static void fit_within(const xyl_decision_t *decision, int is_commutative,
+                       xyl_choice_t *choice)
+{
+    const char *name = decision->named.within;
+    const xyl_algorithm_t *up, *down;
+
+    choice->within_radix = decision->named.within_radix;
+    if (name == NULL) {
+        name = decision->rule->within;
+        choice->within_radix = decision->rule->within_radix;
+    }
+    if (name == NULL)
+        return;
+    up = xyl_algorithm_find(XYLEM_COLL_REDUCE, name);
+    down = xyl_algorithm_find(XYLEM_COLL_BCAST, name);
+    if (name == xyl_within_ucx) {
+        choice->is_by_messages = 1;
+    } else if (up == NULL || up->kind != XYL_ALGORITHM_TREE) {
+        choice->within_up = up;
+        choice->within_down = down;
+    } else {
+        choice->is_by_messages = 1;
+        if (is_commutative)
+            choice->node_tree = (xyl_shape_t){up->tree, choice->within_radix};
+    }
+}
+
 static void fit_levels(const xyl_limits_t *limits,
                        const xylem_coll_args_t *args, const xyl_query_t *query,
                        int is_commutative, const xyl_decision_t *decision,
@@ -158,6 +186,7 @@ static void fit_levels(const xyl_limits_t *limits,
     xyl_plan_t *frame = &choice->frame;
 
     fit_between(args, decision, is_commutative, choice);
+    fit_within(decision, is_commutative, choice);
     choice->leaders = choice->radix;
     if (choice->leaders == 0)
         choice->leaders = at_most(rule->leaders, query->node_ranks);

@@ -173,11 +173,6 @@ static int parse_one(xylem_coll_t coll, const char *text,
 static int parse_between(xylem_coll_t coll, const char *text,
                          xyl_named_t *named_out, char *why)
 {
-    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s has no levels in segments",
-                 named_out->algorithm->name);
-        return 0;
-    }
     if (!parse_one(xyl_coll_between(coll), text, &named_out->between,
                    &named_out->between_radix, why))
         return 0;
@@ -189,17 +184,143 @@ static int parse_between(xylem_coll_t coll, const char *text,
     return 0;
 }
 
+/* ---- the parts of levels ---- */
+
+static int parse_leaders(xylem_coll_t coll, const char *text,
+                         xyl_named_t *named_out, char *why)
+{
+    (void)coll;
+    return parse_radix(named_out->algorithm, text, &named_out->radix, why);
+}
+
+static int goes_within(const xyl_algorithm_t *algorithm)
+{
+    return algorithm->kind == XYL_ALGORITHM_NODE ||
+           (algorithm->kind == XYL_ALGORITHM_TREE &&
+            algorithm->tree->parent != NULL);
+}
+
+/* The collectives of the levels within nodes. */
+static int has_level(xylem_coll_t coll, xylem_coll_t level)
+{
+    return coll == level || coll == XYLEM_COLL_ALLREDUCE ||
+           coll == XYLEM_COLL_BARRIER;
+}
+
+const char xyl_within_ucx[] = "ucx";
+
+int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
+                               const char **name_out, uint32_t *radix_out,
+                               char *why)
+{
+    static const xylem_coll_t levels[] = {XYLEM_COLL_REDUCE, XYLEM_COLL_BCAST};
+    const xyl_algorithm_t *algorithm;
+    size_t i;
+
+    *radix_out = 0;
+    *name_out = xyl_within_ucx;
+    if (strcasecmp(text, xyl_within_ucx) == 0)
+        return 1;
+    for (i = 0; i < 2; i++)
+        if (has_level(coll, levels[i]) && strchr(text, '/') == NULL &&
+            parse_one(levels[i], text, &algorithm, radix_out, why) &&
+            goes_within(algorithm)) {
+            *name_out = (algorithm->needs & XYL_STANDS_FOR_KIND) != 0
+                            ? NULL
+                            : algorithm->name;
+            return 1;
+        }
+    snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+             "within nodes goes an algorithm in their memory, a tree, or ucx");
+    return 0;
+}
+
+static int parse_within(xylem_coll_t coll, const char *text,
+                        xyl_named_t *named_out, char *why)
+{
+    return xyl_algorithm_parse_within(coll, text, &named_out->within,
+                                      &named_out->within_radix, why);
+}
+
+static const struct {
+    const char *name;
+    int (*parse)(xylem_coll_t coll, const char *text, xyl_named_t *named_out,
+                 char *why);
+} parts[] = {{"leaders=", parse_leaders},
+             {"between=", parse_between},
+             {"within=", parse_within}};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* PARTS: none of them. */
+static size_t part_of(const char *text)
+{
+    size_t i = 0;
+
+    while (i < PARTS &&
+           strncasecmp(text, parts[i].name, strlen(parts[i].name)) != 0)
+        i++;
+    return i;
+}
+
+int xyl_algorithm_is_part(const char *text)
+{
+    return part_of(text) < PARTS;
+}
+
+static int parse_parts(xylem_coll_t coll, const char *text,
+                       xyl_named_t *named_out, char *why)
+{
+    char value[XYL_ALGORITHM_TEXT_BYTES];
+    size_t length, part;
+
+    for (;; text += length + 1) {
+        length = strcspn(text, ",");
+        part = part_of(text);
+        if (part == PARTS || length >= sizeof value) {
+            snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+                     "its parts are leaders=, between= and within=");
+            return 0;
+        }
+        snprintf(value, sizeof value, "%.*s", (int)length, text);
+        if (!parts[part].parse(coll, value + strlen(parts[part].name),
+                               named_out, why))
+            return 0;
+        if (text[length] == '\0')
+            return 1;
+    }
+}
+
+/* Behind the name: "/between" or parts. */
+static int parse_levels(xylem_coll_t coll, const char *text, const char *slash,
+                        xyl_named_t *named_out, char *why)
+{
+    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES) {
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s has no levels in segments",
+                 named_out->algorithm->name);
+        return 0;
+    }
+    return slash != NULL
+               ? parse_between(coll, slash + 1, named_out, why)
+               : parse_parts(coll, strchr(text, ':') + 1, named_out, why);
+}
+
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why)
 {
     const char *slash = strchr(text, '/');
+    size_t length = strcspn(text, ":/");
+    int has_parts = text[length] == ':' && strchr(text, '=') != NULL;
+    char name[XYL_ALGORITHM_TEXT_BYTES];
 
     *named_out = (xyl_named_t){0};
     if (strcasecmp(text, "auto") == 0)
         return 1;
-    return parse_one(coll, text, &named_out->algorithm, &named_out->radix,
+    snprintf(name, sizeof name, "%.*s",
+             (int)(has_parts ? length : strlen(text)), text);
+    return parse_one(coll, name, &named_out->algorithm, &named_out->radix,
                      why) &&
-           (slash == NULL || parse_between(coll, slash + 1, named_out, why));
+           ((slash == NULL && !has_parts) ||
+            parse_levels(coll, text, has_parts ? NULL : slash, named_out, why));
 }
 
 /* ---- needs ---- */

@@ -35,6 +35,9 @@ typedef struct xyl_named {
     /* What goes between nodes of levels in segments; NULL: the table says. */
     const xyl_algorithm_t *between;
     uint32_t between_radix;
+    /* And within nodes, see below; NULL: the table says. */
+    const char *within;
+    uint32_t within_radix;
 } xyl_named_t;
 
 /* The collective whose algorithms go between nodes: a barrier in levels is an
@@ -45,12 +48,26 @@ xylem_coll_t xyl_coll_between(xylem_coll_t coll);
 int xyl_algorithm_goes_between(xylem_coll_t coll,
                                const xyl_algorithm_t *algorithm);
 
-enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 64 };
+enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 96 };
 
-/* "name", "name:K" or "auto", and for levels in segments "name/between" and
- * "name:K/between:K"; capitals are like others. 0: that is none of the
- * collective's, and `why` has words on it that may follow the text. */
+/* "name", "name:K" or "auto"; for levels in segments "name/between" and
+ * "name:K/between:K" as well, or their parts by name, in any order:
+ * "name:leaders=K,between=name:K,within=name:K". Capitals are like others. 0:
+ * that is none of the collective's, and `why` has words on it that may follow
+ * the text. */
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why);
+/* 1: text begins with one of those parts' names and "=". */
+int xyl_algorithm_is_part(const char *text);
+
+/* What may go within the nodes of a collective's levels in segments: an
+ * algorithm in the memory of a node, of a level's collective; a tree, which
+ * goes by messages; "ucx", a tree of the library's choice, by messages. Their
+ * names, which are static; NULL: "node", the table's choice in memory. As
+ * above. */
+extern const char xyl_within_ucx[];
+int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
+                               const char **name_out, uint32_t *radix_out,
+                               char *why);
 
 #endif

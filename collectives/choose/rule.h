@@ -67,6 +67,8 @@ typedef struct xyl_rule {
     uint32_t leaders;
     const char *between;
     uint32_t between_radix;
+    const char *within; /* nodes; NULL: as the rules for levels say */
+    uint32_t within_radix;
     const char *origin; /* what it was measured, or simulated, on, and when */
     const void *us;     /* what calls took then, of the file; NULL: not known */
 } xyl_rule_t;

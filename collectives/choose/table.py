@@ -79,6 +79,10 @@ def members(rule, origins):
         name, radix = named(rule["between"])
         yield "between", name
         yield "between_radix", radix or 0
+    if "within" in rule:
+        name, radix = named(rule["within"])
+        yield "within", name
+        yield "within_radix", radix or 0
     yield "leaders", rule.get("leaders", 0)
     yield "segment_bytes", number(rule.get("segment", 0))
     send, recv = rule.get("windows", (0, 0))

@@ -389,6 +389,23 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
     return XYLEM_OK;
 }
 
+/* The same of what goes within nodes. */
+static xylem_status_t read_within(const reader_t *reader)
+{
+    xyl_rule_t *rule = reader->rule;
+    const char *text = rule->within;
+    char why[XYL_ALGORITHM_WHY_BYTES] = "";
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        if ((rule->colls >> coll & 1) != 0 &&
+            !xyl_algorithm_parse_within(coll, text, &rule->within,
+                                        &rule->within_radix, why))
+            return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].within: %s: %s",
+                            reader->file, reader->number, text, why);
+    return XYLEM_OK;
+}
+
 /* What trees and levels cannot be run without. */
 static xylem_status_t check_frame(const reader_t *reader, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm)
@@ -435,6 +452,8 @@ static xylem_status_t read_algorithms(const reader_t *reader)
     if (status == XYLEM_OK && rule->between != NULL)
         status =
             read_name(reader, "between", &rule->between, &rule->between_radix);
+    if (status == XYLEM_OK && rule->within != NULL)
+        status = read_within(reader);
     return status == XYLEM_OK ? check_frames(reader) : status;
 }
 
@@ -467,7 +486,8 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
         return read_counts(reader, key, json);
     if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
         return read_number(reader, key, json);
-    if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0)
+    if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0 &&
+        strcmp(key, "within") != 0)
         return xyl_fail(XYLEM_ERR_CONFIG,
                         "%s: rules[%zu].%s: there is no such key", reader->file,
                         reader->number, key);
@@ -475,8 +495,10 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
         return wrong(reader, key, "an algorithm");
     if (*key == 'u')
         reader->rule->algorithm = json_string_value(json);
-    else
+    else if (*key == 'b')
         reader->rule->between = json_string_value(json);
+    else
+        reader->rule->within = json_string_value(json);
     return XYLEM_OK;
 }
 

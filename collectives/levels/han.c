@@ -68,7 +68,7 @@ static xyl_role_t lane_result(const xyl_han_t *han)
     return XYL_ROLE_RESULT;
 }
 
-/* Through memory; NULL: that cannot be had. */
+/* Through memory; NULL: that cannot be had, or is not to be used. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm,
                                   const xyl_stage_spec_t *spec)
@@ -77,6 +77,9 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
         .coll = coll,
         .algorithm = algorithm,
         .chooser = han->choice->chooser,
+        .named = coll == XYLEM_COLL_BCAST ? han->choice->within_down
+                                          : han->choice->within_up,
+        .named_radix = han->choice->within_radix,
         .group = han->seats,
         .root = han->node_root,
         .is_in_place =
@@ -88,7 +91,8 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
         .is_beside_trees = han->choice->exchange == NULL};
     xyl_stage_t *stage = NULL;
 
-    if (han->status == XYLEM_OK && han->seats.size > 1)
+    if (han->status == XYLEM_OK && han->seats.size > 1 &&
+        !han->choice->is_by_messages)
         han->status = xyl_node_part_add(han->operation, spec, &part, &stage);
     return stage;
 }
@@ -203,13 +207,15 @@ static void add_bcast_plain(xyl_han_t *han)
         add_node_bcast(han);
 }
 
-/* Worth a window on each node, from where it is sent on. */
+/* Worth a window on each node, from where it is sent on, unless something else
+ * is named. */
 static int is_relayed(const xyl_han_t *han)
 {
     const xyl_operation_t *operation = han->operation;
     uint64_t least = operation->request.context->config.detach_bytes;
 
     return least != 0 && operation->bytes >= least && han->levels->nodes > 1 &&
+           han->choice->within_down == NULL && !han->choice->is_by_messages &&
            xyl_operation_lane_bytes(operation, han->lane) != 0;
 }
 

@@ -585,7 +585,8 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
     xylem_status_t status = xyl_node_outline(team, &part->group, &problem);
 
     if (status == XYLEM_OK && algorithm == NULL)
-        algorithm = part->chooser->in_memory(team, &problem);
+        algorithm = part->chooser->in_memory(team, part->named,
+                                             part->named_radix, &problem);
     if (status == XYLEM_OK)
         status = program_write(algorithm, &problem, program);
     if (status != XYLEM_OK)
@@ -657,7 +658,7 @@ xylem_status_t xyl_node_level_write(xylem_team_t *team,
     status = xyl_node_outline(team, seats, &whole);
     if (status != XYLEM_OK)
         return status;
-    algorithm = chooser->in_memory(team, &whole);
+    algorithm = chooser->in_memory(team, NULL, 0, &whole);
     return program_write(algorithm, &whole, program);
 }
 

@@ -73,6 +73,8 @@ typedef struct xyl_node_part {
     xylem_coll_t coll;
     const xyl_algorithm_t *algorithm; /* NULL: that of `chooser` */
     const xyl_chooser_t *chooser;
+    const xyl_algorithm_t *named; /* for that; NULL: none is */
+    uint32_t named_radix;
     xyl_group_t group; /* the team's ranks of this node */
     uint32_t root;     /* among them */
     int is_in_place;

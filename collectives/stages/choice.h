@@ -26,8 +26,11 @@ typedef struct xyl_chooser {
                                     const xyl_problem_t *problem,
                                     uint64_t bytes, uint32_t *radix_out);
     /* The algorithm for a level in the memory of a node, and the problem's
-     * radix; what is the node's own in the problem is known. */
+     * radix; what is the node's own in the problem is known. It is the named
+     * one (NULL: there is none) if that fits. */
     const xyl_algorithm_t *(*in_memory)(const xylem_team_t *team,
+                                        const xyl_algorithm_t *named,
+                                        uint32_t named_radix,
                                         xyl_problem_t *problem);
 } xyl_chooser_t;
 
@@ -46,7 +49,11 @@ typedef struct xyl_choice {
     uint32_t leaders;      /* of a node; each has a lane for every one of: */
     uint32_t halves;       /* of that tree */
     uint32_t roots;        /* nodes with roots, where there is no other */
-    xyl_shape_t node_tree; /* within nodes that share no memory */
+    xyl_shape_t node_tree; /* within nodes, by messages: */
+    int is_by_messages;    /* also where memory is shared */
+    /* And in memory, where they are named; NULL: `chooser` says. */
+    const xyl_algorithm_t *within_up, *within_down;
+    uint32_t within_radix;
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */
     void *watched; /* whom its operation reports to; NULL: nobody */

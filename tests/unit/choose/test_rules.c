@@ -584,7 +584,7 @@ static void check_on_board(decision_t *decision)
         if (first == NULL)
             return;
         take(first->rule, decision->coll);
-        got = chooser->in_memory(decision->team, &problem);
+        got = chooser->in_memory(decision->team, NULL, 0, &problem);
         DECISION_CHECK(decision, got == first->algorithm &&
                                      problem.radix == first->rule->radix);
     }

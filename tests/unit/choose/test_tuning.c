@@ -52,6 +52,28 @@ static const reading_t readings[] = {
     {XYLEM_COLL_BCAST, "han/binary", "han/binary"},
     {XYLEM_COLL_BCAST, "HAN:4/knomial:8", "han:4/knomial:8"},
     {XYLEM_COLL_BARRIER, "han/recursive_doubling", "han/recursive_doubling"},
+    {XYLEM_COLL_BCAST, "han:between=binary", "han/binary"},
+    {XYLEM_COLL_REDUCE, "han:within=node_pairs,between=binomial,leaders=4",
+     "han:4/binomial within node_pairs"},
+    {XYLEM_COLL_ALLREDUCE, "Han:Leaders=2,Within=node_groups:8",
+     "han:2 within node_groups:8"},
+    {XYLEM_COLL_ALLREDUCE, "han:within=node_direct", "han within node_direct"},
+    {XYLEM_COLL_BARRIER, "han:within=knomial:3", "han within knomial:3"},
+    {XYLEM_COLL_BCAST, "han:within=UCX", "han within ucx"},
+    {XYLEM_COLL_BCAST, "han:within=node", "han"},
+    {XYLEM_COLL_BCAST, "han:within=node_pairs", NULL},
+    {XYLEM_COLL_REDUCE, "han:within=node_slices", NULL},
+    {XYLEM_COLL_BCAST, "han:within=topology", NULL},
+    {XYLEM_COLL_BCAST, "han:within=scatter_allgather", NULL},
+    {XYLEM_COLL_BCAST, "han:within=", NULL},
+    {XYLEM_COLL_BCAST, "han:leaders=17", NULL},
+    {XYLEM_COLL_BCAST, "han:leaders=", NULL},
+    {XYLEM_COLL_BCAST, "han:4,within=ucx", NULL},
+    {XYLEM_COLL_BCAST, "han:within=ucx,", NULL},
+    {XYLEM_COLL_BCAST, "han:between=binary/chain", NULL},
+    {XYLEM_COLL_BCAST, "han:segments=4K", NULL},
+    {XYLEM_COLL_BCAST, "kary:within=ucx", NULL},
+    {XYLEM_COLL_GATHER, "han:within=ucx", NULL},
     {XYLEM_COLL_BCAST, "han/", NULL},
     {XYLEM_COLL_BCAST, "han/ring", NULL},
     {XYLEM_COLL_BCAST, "han/topology:2", NULL},
@@ -71,19 +93,22 @@ static void named_print(const xyl_named_t *named, char *text)
 {
     const char *name =
         named->algorithm != NULL ? named->algorithm->name : "auto";
-
     size_t length;
 
     if (named->radix != 0)
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", name, named->radix);
     else
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", name);
-    if (named->between == NULL)
-        return;
     length = strlen(text);
-    snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
-             named->between_radix != 0 ? "/%s:%u" : "/%s", named->between->name,
-             named->between_radix);
+    if (named->between != NULL)
+        snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
+                 named->between_radix != 0 ? "/%s:%u" : "/%s",
+                 named->between->name, named->between_radix);
+    length = strlen(text);
+    if (named->within != NULL)
+        snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
+                 named->within_radix != 0 ? " within %s:%u" : " within %s",
+                 named->within, named->within_radix);
 }
 
 static void test_names(void)
@@ -485,6 +510,8 @@ static void test_precedence(void)
     check_chosen("ALGORITHMS=bcast@-1K=chain,bcast=flat", tuning, 2048, "flat");
     check_chosen("ALGORITHMS=bcast=auto,bcast=flat", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=reduce=chain", tuning, 2048, "kary:5");
+    check_chosen("ALGORITHMS=reduce=han:leaders=2,within=ucx,bcast=chain",
+                 tuning, 2048, "chain");
     check_chosen("ALGORITHMS=auto", broken, 2048, "kary:4");
     check_limit(limits, 77);
     check_limit(broken, xyl_limits_builtin.scan_piece);
@@ -492,6 +519,63 @@ static void test_precedence(void)
     unlink(strchr(tuning, '/'));
     unlink(strchr(broken, '/'));
     unlink(strchr(limits, '/'));
+}
+
+/* ---- what goes within nodes ---- */
+
+/* Of a reduce on two nodes of two ranks, which share memory. */
+static xyl_choice_t chosen_of_nodes(const char *tuning, const char *named)
+{
+    static const xylem_place_t places[] = {
+        {.node = 0}, {.node = 0}, {.node = 1}, {.node = 1}};
+    const char *const settings[] = {tuning, NULL};
+    const fabric_options_t options = {
+        .seed = 1, .places = places, .shares_memory = 1, .settings = settings};
+    fabric_t *fabric = fabric_create(4, &options);
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_REDUCE,
+                                    .count = 100,
+                                    .type = XYLEM_FLOAT64,
+                                    .op = XYLEM_SUM,
+                                    .algorithm = named};
+    xyl_choice_t choice;
+
+    CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice), XYLEM_OK);
+    fabric_destroy(fabric);
+    return choice;
+}
+
+static void test_within(void)
+{
+    static const char rule[] =
+        "{'rules': [{'for': ['reduce', 'allreduce'], 'use': 'han', 'between': "
+        "'flat', 'leaders': 1, 'segment': '2K', 'windows': [1, 2], 'within': "
+        "'%s'}]}";
+    char tuning[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+    char broken[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+    char text[256];
+    xyl_choice_t choice;
+
+    snprintf(text, sizeof text, rule, "node_groups:2");
+    table_write(strchr(tuning, '/'), text);
+    snprintf(text, sizeof text, rule, "node_slices");
+    table_write(strchr(broken, '/'), text);
+    choice = chosen_of_nodes(tuning, NULL);
+    CHECK(choice.within_up != NULL && choice.within_down != NULL &&
+          strcmp(choice.within_up->name, "node_groups") == 0);
+    CHECK(choice.within_radix == 2 && !choice.is_by_messages);
+    choice = chosen_of_nodes(tuning, "han:within=node_pairs");
+    CHECK(choice.within_up != NULL && choice.within_down == NULL &&
+          strcmp(choice.within_up->name, "node_pairs") == 0);
+    choice = chosen_of_nodes(tuning, "han:within=ucx");
+    CHECK(choice.within_up == NULL && choice.is_by_messages);
+    choice = chosen_of_nodes(tuning, "han:within=chain");
+    CHECK(choice.is_by_messages &&
+          strcmp(choice.node_tree.tree->name, "chain") == 0);
+    choice = chosen_of_nodes(broken, "han");
+    CHECK(choice.within_up == NULL && !choice.is_by_messages);
+    unlink(strchr(tuning, '/'));
+    unlink(strchr(broken, '/'));
 }
 
 /* ---- learning ---- */
@@ -650,6 +734,7 @@ static const check_case_t cases[] = {
     {"plain", test_plain},
     {"damaged", test_damaged},
     {"precedence", test_precedence},
+    {"within", test_within},
     {"tuning: a refused call teaches nothing",
      test_refused_call_teaches_nothing},
     {"tuning: types that differ teach the same", test_types_teach_alike},

@@ -175,6 +175,24 @@ static void draw_between(uint64_t *random, call_case_t *c)
              random_between(random, radix->least, radix->most));
 }
 
+/* And within nodes: it need not be there for each level, nor fit. */
+static void name_parts(uint64_t *random, uint32_t leaders, call_case_t *c)
+{
+    static const char *const within[] = {
+        "node_direct",   "node_pairs", "node_accumulator", "ucx",
+        "node_groups:3", "knomial:3",  "inorder",          "chain"};
+    static const char *const between[] = {"binomial", "flat", "double"};
+    const char *name =
+        within[random_below(random, sizeof within / sizeof *within)];
+
+    if (c->coll == XYLEM_COLL_BCAST && (strcmp(name, "node_pairs") == 0 ||
+                                        strcmp(name, "node_accumulator") == 0))
+        name = "node_direct"; /* those have no broadcast */
+    snprintf(c->algorithm, sizeof c->algorithm,
+             "han:within=%s,leaders=%u,between=%s", name, leaders,
+             between[random_below(random, 3)]);
+}
+
 static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
                                uint32_t ranks)
 {
@@ -190,7 +208,9 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
         snprintf(c.algorithm, sizeof c.algorithm, "han");
     else
         snprintf(c.algorithm, sizeof c.algorithm, "han:%u", leaders);
-    if (takes_leaders(c.coll) && random_below(random, 2) == 0)
+    if (takes_leaders(c.coll) && leaders != 0 && random_below(random, 2) == 0)
+        name_parts(random, leaders, &c);
+    else if (takes_leaders(c.coll) && random_below(random, 2) == 0)
         draw_between(random, &c);
     return c;
 }
