@@ -3,13 +3,13 @@
 #include "collectives/api/compare_calls.h"
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/compose.h"
-#include "collectives/choose/learn.h"
 #include "collectives/choose/plan_cache.h"
-#include "collectives/choose/tuning.h"
-#include "collectives/data/call_word.h"
+#include "collectives/data/call.h"
 #include "collectives/device/way.h"
 #include "collectives/node/node.h"
 #include "collectives/node/tagged.h"
+#include "collectives/tune/learn.h"
+#include "collectives/tune/timing.h"
 #include "runtime/base/status.h"
 
 /* ---- planning and starting ---- */
@@ -72,34 +72,43 @@ static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
         xyl_device_way_undo(team, args);
 }
 
-/* The arguments are checked; `plain` has what this rank uses of them, with
- * packed types. The caller releases the sides unless the call fails. */
+/* What this rank uses of the arguments, which have been checked. After a
+ * failure there is nothing to give back. */
 static xylem_status_t arguments_pack(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
-                                     const char *call, xylem_coll_args_t *plain,
-                                     xyl_sides_t *sides)
+                                     const char *call, xyl_call_t *packed)
 {
     xylem_status_t status = xyl_arguments_check_frame(team, args, call);
-    int is_root;
 
-    *plain = *args;
-    *sides = (xyl_sides_t){.send = NULL};
     if (status != XYLEM_OK)
         return status;
     xyl_context_execs_look(team->context);
-    is_root = xyl_args_is_root(args, team->rank);
-    if (xyl_coll_has_arrays(args->coll))
-        xyl_arrays_leave_out(plain, is_root);
-    if (!xyl_args_receives(args, is_root))
-        plain->on_segment = NULL;
-    if (xyl_sides_are_needed(args))
-        status = xyl_sides_find(team, args, plain, sides);
+    status = xyl_call_pack(team, args, packed);
     if (status != XYLEM_OK)
         return status;
-    status = xyl_arguments_check_values(team, plain, call);
+    status = xyl_arguments_check_values(team, &packed->args, call);
     if (status != XYLEM_OK)
-        xyl_sides_release(sides);
+        xyl_call_give_up(packed);
     return status;
+}
+
+/* Where this fails the call has been given up. */
+static xylem_status_t plan_packed(xyl_call_t *packed,
+                                  xyl_operation_t **operation_out)
+{
+    xyl_choice_t choice;
+    xylem_status_t status = xyl_call_resolve(packed);
+
+    if (status == XYLEM_OK)
+        status = xyl_coll_create(packed, &choice, operation_out);
+    if (status != XYLEM_OK) {
+        xyl_call_give_up(packed);
+        return status;
+    }
+    if (xyl_observer_measures(packed->team->context->observer))
+        (*operation_out)->subject = xyl_timing_of(packed, &choice);
+    xyl_call_fini(packed);
+    return XYLEM_OK;
 }
 
 /* For which no plan is kept. */
@@ -107,22 +116,19 @@ static xylem_status_t plan_anew(xylem_team_t *team,
                                 const xylem_coll_args_t *args, uint32_t way,
                                 const char *call, xylem_request_t **request_out)
 {
-    xylem_coll_args_t key = *args, plain;
-    xyl_sides_t sides;
-    xylem_status_t status = arguments_pack(team, args, call, &plain, &sides);
+    xyl_call_t packed;
+    xylem_status_t status = arguments_pack(team, args, call, &packed);
     xyl_operation_t *operation;
 
     if (status != XYLEM_OK)
         return status;
     if (xyl_sides_are_needed(args))
-        way |= xyl_device_way(team, &plain);
-    plain.flags |= way;
-    key.flags |= way;
-    status = xyl_coll_create(team, &plain, &sides, &operation);
+        way |= xyl_device_way(team, &packed.args);
+    packed.args.flags |= way;
+    status = plan_packed(&packed, &operation);
     if (status != XYLEM_OK) {
         if (xyl_sides_are_needed(args))
-            xyl_device_way_undo(team, &plain);
-        xyl_sides_release(&sides);
+            xyl_device_way_undo(team, &packed.args);
         return status;
     }
     if (args->tag != 0)
@@ -131,26 +137,13 @@ static xylem_status_t plan_anew(xylem_team_t *team,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->call = xyl_call_word(&plain);
     operation->limit_s = args->limit_s;
     xyl_collective_of(operation)->key.asks_never =
         !xyl_sides_are_needed(args) && xyl_device_never_asks(team, args);
-    xyl_plan_describe(operation, &key);
+    xyl_collective_bind(operation, args);
+    xyl_plan_describe(operation, args, way);
     *request_out = &operation->request;
     return XYLEM_OK;
-}
-
-/* NULL: none is kept that goes that way. */
-static xyl_operation_t *take_kept(xylem_team_t *team,
-                                  const xylem_coll_args_t *args, uint32_t way)
-{
-    xylem_coll_args_t going;
-
-    if (way == 0)
-        return xyl_plan_take(team, args);
-    going = *args;
-    going.flags |= way;
-    return xyl_plan_take(team, &going);
 }
 
 /* A kept plan is for arguments that have passed before. */
@@ -158,7 +151,7 @@ static xylem_status_t plan_call(xylem_team_t *team,
                                 const xylem_coll_args_t *args, uint32_t way,
                                 const char *call, xylem_request_t **request_out)
 {
-    xyl_operation_t *operation = take_kept(team, args, way);
+    xyl_operation_t *operation = xyl_plan_take(team, args, way);
 
     if (operation == NULL)
         return plan_anew(team, args, way, call, request_out);
@@ -197,19 +190,13 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
-static inline int learns(const xylem_team_t *team)
-{
-    return xyl_observer_measures(team->context->observer) &&
-           xyl_tuning_learn(team->context) != NULL;
-}
-
 /* As the call says, unless a run that learns tries another plan in it. A call
  * that blocks is refused in a callback, and does not count. NULL: no memory. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
 {
-    return learns(team) &&
+    return xyl_learns(team) &&
                    !(blocks && xyl_engine_in_callback(&team->context->engine))
                ? xyl_learn_turn(team, args, own)
                : args;
@@ -234,7 +221,7 @@ static xylem_status_t start_that_way(xylem_team_t *team,
 
     if (status != XYLEM_OK)
         way_undo(team, args);
-    if (status != XYLEM_OK && learns(team))
+    if (status != XYLEM_OK && xyl_learns(team))
         xyl_learn_back(team, said);
     if (team->size > 1 && args->tag == 0)
         call_compare(team, args, status, request);
@@ -313,8 +300,8 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
                                const xylem_coll_args_t *given, int *suits_out)
 {
     const xylem_coll_args_t *args;
-    xylem_coll_args_t own, plain;
-    xyl_sides_t sides;
+    xylem_coll_args_t own;
+    xyl_call_t packed;
     xylem_status_t status =
         xyl_arguments_read(given, "xylem_tag_suits", &own, &args);
 
@@ -325,11 +312,11 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_tag_suits");
     if (status == XYLEM_OK)
-        status = arguments_pack(team, args, "xylem_tag_suits", &plain, &sides);
+        status = arguments_pack(team, args, "xylem_tag_suits", &packed);
     if (status != XYLEM_OK)
         return status;
-    *suits_out = xyl_device_tag_suits(team, &plain);
-    xyl_sides_release(&sides);
+    *suits_out = xyl_device_tag_suits(team, &packed.args);
+    xyl_call_give_up(&packed);
     return XYLEM_OK;
 }
 
@@ -491,7 +478,7 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
                         "form",
                         call);
     }
-    operation = take_kept(team, args, way);
+    operation = xyl_plan_take(team, args, way);
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request),
                            look);
@@ -509,7 +496,7 @@ run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_inline_outcome_t outcome = XYL_INLINE_ASKS;
 
     if (is_short && args->count < COUNT_ASKS && xyl_team_is_one(team) &&
-        !learns(team))
+        !xyl_learns(team))
         outcome = xyl_inline_call(team, args, 0, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;

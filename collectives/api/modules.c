@@ -10,6 +10,7 @@
 #include "collectives/node/node.h"
 #include "collectives/stages/team_map.h"
 #include "collectives/tasks/tasks.h"
+#include "collectives/tune/learn.h"
 
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
@@ -20,6 +21,7 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_DEVICE] = &xyl_device_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
+    [XYL_MODULE_LEARNING] = &xyl_learning_module,
     [XYL_MODULE_TASKS] = &xyl_tasks_module,
 };
 

@@ -6,7 +6,6 @@
 
 #include "collectives/choose/fit.h"
 #include "collectives/choose/tuning.h"
-#include "collectives/choose/watch.h"
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/device/device.h"
@@ -307,18 +306,18 @@ static xylem_status_t problem_outline(xylem_team_t *team,
 
     xyl_call_outline(team, args, is_commutative, problem);
     problem->in_arrival_order =
-        xyl_choose_arrival_order(team, args, is_commutative);
+        xyl_call_takes_any_order(team, args, is_commutative);
     problem->shares_memory = (!problem->has_tag || problem->tag_has_board) &&
                              xyl_node_is_possible(team, problem);
     problem->on_device = problem->shares_memory && !problem->has_tag &&
-                         !xyl_choose_reproducible(team, args) &&
+                         !xyl_call_is_reproducible(team, args) &&
                          xyl_device_is_possible(team, args, problem);
     problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (xyl_coll_varies(args->coll)) {
         problem->count = common_bytes(team, args);
         problem->element_bytes = 1;
     }
-    problem->combines_sums = xyl_choose_reproducible(team, args) &&
+    problem->combines_sums = xyl_call_is_reproducible(team, args) &&
                              !xyl_op_is_orderless(args->op, args->type);
     problem->segment_bytes = args->segment_bytes != 0
                                  ? args->segment_bytes
@@ -389,20 +388,6 @@ static xylem_status_t decide_algorithm(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Whom the operation reports to, by what the call names. */
-static void *watched_of(const xylem_team_t *team, const xylem_coll_args_t *args,
-                        const xyl_query_t *query,
-                        const xyl_decision_t *decision)
-{
-    char plan[XYL_WATCH_PLAN_BYTES];
-
-    snprintf(plan, sizeof plan, "%.63s %zu %u %u",
-             args->algorithm != NULL ? args->algorithm : "auto",
-             args->segment_bytes, args->send_window, args->recv_window);
-    return xyl_watch_plan(team, query,
-                          decision->by == NULL ? decision->rule : NULL, plan);
-}
-
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           int is_commutative, xyl_choice_t *choice_out)
 {
@@ -421,10 +406,9 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
     choice_out->rule = decision.rule;
+    choice_out->is_named = decision.by != NULL;
     if (team->context->config.verbose != 0)
         xyl_choice_explain(team, &query, &problem, &decision, choice_out);
-    if (xyl_observer_measures(team->context->observer))
-        choice_out->watched = watched_of(team, args, &query, &decision);
     return XYLEM_OK;
 }
 

@@ -41,12 +41,4 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                int is_commutative, xyl_choice_t *choice_out);
 
-/* 1 when a reduction's bits are to depend on its contributions alone. */
-int xyl_choose_reproducible(const xylem_team_t *team,
-                            const xylem_coll_args_t *args);
-
-/* 1 when contributions to a reduction may be combined as they come. */
-int xyl_choose_arrival_order(const xylem_team_t *team,
-                             const xylem_coll_args_t *args, int is_commutative);
-
 #endif

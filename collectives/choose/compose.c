@@ -2,7 +2,6 @@
 
 #include "collectives/choose/choose.h"
 #include "collectives/choose/plan_cache.h"
-#include "collectives/data/binned.h"
 #include "collectives/data/call_word.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
@@ -54,8 +53,8 @@ static xylem_status_t add_up_stages(xyl_operation_t *operation, uint32_t root)
 static xylem_status_t add_tree_stages(xyl_operation_t *operation,
                                       const xyl_call_t *call)
 {
-    xylem_coll_t coll = call->args->coll;
-    uint32_t root = coll == XYLEM_COLL_ALLREDUCE ? 0 : call->args->root;
+    xylem_coll_t coll = call->args.coll;
+    uint32_t root = coll == XYLEM_COLL_ALLREDUCE ? 0 : call->args.root;
     xylem_status_t status = XYLEM_OK;
 
     if (coll != XYLEM_COLL_BCAST)
@@ -71,7 +70,7 @@ static xylem_status_t tree_create(const xyl_call_t *call,
                                   const xyl_choice_t *choice,
                                   xyl_operation_t **operation_out)
 {
-    const xylem_coll_args_t *args = call->args;
+    const xylem_coll_args_t *args = &call->args;
     int has_input =
         xyl_coll_has_input(args->coll, call->team->rank == args->root);
     xylem_status_t status = xyl_collective_create(
@@ -90,7 +89,7 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     xyl_operation_t **operation_out)
 {
-    xyl_call_t call = {.team = team, .args = args};
+    xyl_call_t call = {.team = team, .args = *args};
     xyl_choice_t choice;
     xylem_status_t status =
         xyl_combiner_find(team->context, args, &call.combiner);
@@ -150,7 +149,7 @@ static xylem_status_t exchange_create(const xyl_call_t *call,
 {
     xyl_problem_t problem = call->problem;
     xylem_status_t status =
-        xyl_collective_frame(call->team, call->args, 0, operation_out);
+        xyl_collective_frame(call->team, &call->args, 0, operation_out);
 
     if (status != XYLEM_OK)
         return status;
@@ -188,16 +187,23 @@ static uint64_t node_holds(const xyl_operation_t *operation,
 static xyl_operation_t *another(const xyl_operation_t *operation)
 {
     xylem_coll_args_t args = xyl_collective_of(operation)->key.args;
-    xyl_sides_t sides = {.send = NULL};
-    xyl_operation_t *other;
+    xyl_operation_t *other = NULL;
+    xyl_choice_t choice;
+    xyl_call_t call;
 
     args.on_complete = NULL;
     args.flags &= ~XYLEM_FLAG_AUTOFREE;
-    if (xyl_coll_create(operation->request.team, &args, &sides, &other) !=
-        XYLEM_OK)
+    if (xyl_call_pack(operation->request.team, &args, &call) != XYLEM_OK)
         return NULL;
-    other->call = operation->call;
-    xyl_plan_describe(other, &args);
+    if (xyl_call_resolve(&call) != XYLEM_OK ||
+        xyl_coll_create(&call, &choice, &other) != XYLEM_OK) {
+        xyl_call_give_up(&call);
+        return NULL;
+    }
+    xyl_call_fini(&call);
+    other->subject = operation->subject;
+    xyl_collective_bind(other, &args);
+    xyl_plan_describe(other, &args, 0);
     return other;
 }
 
@@ -221,75 +227,12 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
     operation->detached_of =
         call->combiner.fn == NULL
             ? NULL
-            : xyl_user_op_detached(operation->request.context, call->args->op);
+            : xyl_user_op_detached(operation->request.context, call->args.op);
     operation->node_holds = node_holds(operation, choice);
     operation->another = another;
 }
 
-/* ---- any ---- */
-
-/* Ranks may describe the bytes of a broadcast by different types: neither the
- * choice nor the cuts may depend on these. */
-static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
-{
-    xylem_coll_args_t common = *args;
-
-    if (args->coll == XYLEM_COLL_BCAST) {
-        common.count = args->count * xylem_type_bytes(args->type);
-        common.type = XYLEM_BYTE;
-        common.recv_count = 0;
-    }
-    return common;
-}
-
-/* ---- in the reproducible order ---- */
-
-/* Sums in the place of elements; the same plan for all calls, whatever lies
- * where, as stages at its ends know the user's buffers. */
-static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned,
-                         xylem_coll_args_t *common)
-{
-    call->combiner = binned->merge;
-    call->combiner.binned = binned;
-    common->segment_bytes *= binned->bytes / xylem_type_bytes(common->type);
-    common->type = XYLEM_TYPE_BLOCK((uint32_t)binned->bytes);
-    if (xyl_args_receives(common, xyl_args_is_root(common, call->team->rank)))
-        common->send = XYLEM_IN_PLACE;
-}
-
-/* What combines, where bits are to depend on contributions alone. A setting is
- * for all calls of a program: one of which there is no such form goes in a
- * fixed order. */
-static xylem_status_t make_reproducible(xyl_call_t *call,
-                                        xylem_coll_args_t *common)
-{
-    const xylem_team_t *team = call->team;
-    xylem_op_t op = common->op;
-    xylem_type_t type = common->type;
-    xyl_kernel_fn extreme = xyl_binned_extreme(op, type);
-    const xyl_binned_t *binned;
-
-    if (!xyl_choose_reproducible(team, common) || xyl_op_is_orderless(op, type))
-        return XYLEM_OK;
-    binned = xyl_binned_find(op, type, team->size, xyl_isa_best());
-    if (binned == NULL && extreme == NULL) {
-        if ((common->flags & XYLEM_FLAG_REPRODUCIBLE) == 0)
-            return XYLEM_OK;
-        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
-                        "%s: XYLEM_FLAG_REPRODUCIBLE: operation %s on %s has "
-                        "no reproducible form among %u ranks; without the flag "
-                        "it is combined in a fixed order",
-                        xyl_coll_traits(common->coll)->name,
-                        op < XYLEM_OP_COUNT ? xylem_op_name(op) : "of a user",
-                        xylem_type_name(type), team->size);
-    }
-    common->flags |= XYLEM_FLAG_ARRIVAL_ORDER;
-    if (binned != NULL)
-        combine_sums(call, binned, common);
-    else
-        call->combiner.kernel = extreme;
-    return XYLEM_OK;
-}
+/* ---- sums, in the reproducible order ---- */
 
 static uint64_t input_count(const xylem_team_t *team,
                             const xylem_coll_args_t *args)
@@ -321,21 +264,20 @@ static xylem_status_t add_sum_stages(const xyl_call_t *call,
 {
     if (call->combiner.binned == NULL)
         return XYLEM_OK;
-    return xyl_sum_stages_add(operation, input_count(call->team, call->args),
-                              result_count(call->team, call->args));
+    return xyl_sum_stages_add(operation, input_count(call->team, &call->args),
+                              result_count(call->team, &call->args));
 }
 
 /* ---- the operation ---- */
 
 /* Around those that the algorithm has; gives the operation up if they fail. */
 static xylem_status_t add_outer_stages(const xyl_call_t *call,
-                                       const xylem_coll_args_t *args,
                                        xyl_operation_t *operation)
 {
     xylem_status_t status = add_sum_stages(call, operation);
 
     if (status == XYLEM_OK)
-        status = xyl_mirror_stages_add(operation, call, args);
+        status = xyl_mirror_stages_add(operation, call);
     if (status != XYLEM_OK)
         xyl_request_discard(&operation->request);
     return status;
@@ -351,46 +293,22 @@ static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
     [XYL_ALGORITHM_LEVELS] = xyl_han_whole_create,
 };
 
-xylem_status_t xyl_coll_create(xylem_team_t *team,
-                               const xylem_coll_args_t *args,
-                               xyl_sides_t *sides,
+xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out)
 {
-    xylem_coll_args_t common = in_common_terms(args);
-    xyl_call_t call = {.team = team,
-                       .users = args,
-                       .args = &common,
-                       .combiner = {.is_commutative = 1},
-                       .sides = *sides};
-    xylem_status_t status = XYLEM_OK;
-    xyl_choice_t choice;
+    xylem_status_t status = xyl_choose(
+        call->team, &call->args, call->combiner.is_commutative, choice_out);
 
-    if (xyl_coll_traits(args->coll)->reduces)
-        status = xyl_combiner_find(team->context, args, &call.combiner);
-    if (status == XYLEM_OK && xyl_coll_traits(args->coll)->reduces)
-        status = make_reproducible(&call, &common);
     if (status == XYLEM_OK)
-        status =
-            xyl_choose(team, &common, call.combiner.is_commutative, &choice);
+        status = creators[choice_out->algorithm->kind](call, choice_out,
+                                                       operation_out);
+    if (status == XYLEM_OK)
+        status = add_outer_stages(call, *operation_out);
     if (status != XYLEM_OK)
         return status;
-    status = xyl_call_resolve(&call);
-    call.problem.combines_sums = call.combiner.binned != NULL;
-    call.problem.in_arrival_order =
-        xyl_choose_arrival_order(team, &common, call.combiner.is_commutative);
-    if (status == XYLEM_OK)
-        status =
-            creators[choice.algorithm->kind](&call, &choice, operation_out);
-    if (status == XYLEM_OK)
-        status = add_outer_stages(&call, args, *operation_out);
-    xyl_call_fini(&call);
-    *sides = call.sides;
-    if (status != XYLEM_OK)
-        return status;
-    xyl_collective_of(*operation_out)->sides = call.sides;
-    (*operation_out)->subject = choice.watched;
-    plan_detaching(*operation_out, &call, &choice);
-    xyl_collective_bind(*operation_out, args);
+    (*operation_out)->call = call->word;
+    xyl_collective_of(*operation_out)->sides = call->sides;
+    plan_detaching(*operation_out, call, choice_out);
     return XYLEM_OK;
 }
 

@@ -3,15 +3,13 @@
 #ifndef XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 #define XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 
-#include "collectives/stages/collective.h"
+#include "collectives/data/call.h"
+#include "collectives/stages/choice.h"
 #include "runtime/core/team.h"
 
-/* Any collective, by what selection chooses; `args` has been checked and names
- * no type of the user's. The sides, to which those of an alltoallw are added,
- * are the operation's if this succeeds; else they are to be released. */
-xylem_status_t xyl_coll_create(xylem_team_t *team,
-                               const xylem_coll_args_t *args,
-                               xyl_sides_t *sides,
+/* Any collective, by what selection chooses; the call has been resolved. Its
+ * sides are the operation's if this succeeds. Buffers are to be bound. */
+xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out);
 
 /* A reduce to rank 0 and a broadcast from it, joined segment by segment;

@@ -1,5 +1,6 @@
 #include "collectives/choose/fit.h"
 
+#include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/data/op.h"
 #include "collectives/stages/edge.h"
@@ -32,25 +33,6 @@ static void fit_windows(const xylem_coll_args_t *args,
         recv = XYL_WINDOW_MAX;
     frame->recv_window = (uint32_t)recv;
     frame->send_window = (uint32_t)(send < recv ? send : recv);
-}
-
-int xyl_choose_reproducible(const xylem_team_t *team,
-                            const xylem_coll_args_t *args)
-{
-    return xyl_coll_traits(args->coll)->reduces &&
-           ((args->flags & XYLEM_FLAG_REPRODUCIBLE) != 0 ||
-            (team->context->config.reduce_order == XYL_ORDER_REPRODUCIBLE &&
-             (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) == 0));
-}
-
-int xyl_choose_arrival_order(const xylem_team_t *team,
-                             const xylem_coll_args_t *args, int is_commutative)
-{
-    return is_commutative &&
-           ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
-            team->context->config.reduce_order == XYL_ORDER_ARRIVAL ||
-            (xyl_coll_traits(args->coll)->reduces &&
-             xyl_op_is_orderless(args->op, args->type)));
 }
 
 /* ---- trees ---- */
@@ -232,6 +214,6 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
     if (is_tree || is_lanes) {
         fit_windows(args, config, rule, &choice->frame);
         choice->frame.arrival_order =
-            xyl_choose_arrival_order(team, args, is_commutative);
+            xyl_call_takes_any_order(team, args, is_commutative);
     }
 }

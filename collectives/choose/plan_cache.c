@@ -113,12 +113,12 @@ static inline int call_may_run_inline(const xyl_operation_t *operation,
 
 /* All that a plan depends on. */
 static inline int plan_suits(const xyl_operation_t *operation,
-                             const xylem_coll_args_t *args)
+                             const xylem_coll_args_t *args, uint32_t flags)
 {
     const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
     return call_is_alike(operation, args) &&
-           ((key->args.flags ^ args->flags) & ~FLAGS_BOUND) == 0 &&
+           ((key->args.flags ^ flags) & ~FLAGS_BOUND) == 0 &&
            (key->says_more
                 ? details_are_alike(&key->args, args, operation->request.team)
                 : !xyl_args_say_more(args));
@@ -195,7 +195,8 @@ static int place_fill(plan_place_t *places, xyl_operation_t *operation)
  * does), or another thread owns the engine. */
 static xyl_operation_t *place_empty_owners(xylem_context_t *context,
                                            plan_place_t *place,
-                                           const xylem_coll_args_t *args)
+                                           const xylem_coll_args_t *args,
+                                           uint32_t flags)
 {
     xyl_operation_t *operation = NULL;
     uintptr_t kept;
@@ -204,7 +205,7 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
         return NULL;
     kept = atomic_load_explicit(&place->kept, memory_order_relaxed);
     if ((kept & PLACE_OWNERS) != 0 &&
-        (args == NULL || plan_suits(plan_in(kept), args))) {
+        (args == NULL || plan_suits(plan_in(kept), args, flags))) {
         operation = plan_in(kept);
         atomic_store_explicit(&place->kept, 0, memory_order_release);
     }
@@ -217,20 +218,21 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
  * among `places`. */
 static xyl_operation_t *place_empty(xylem_context_t *context,
                                     plan_place_t *places, unsigned way,
-                                    const xylem_coll_args_t *args)
+                                    const xylem_coll_args_t *args,
+                                    uint32_t flags)
 {
     uintptr_t kept =
         atomic_load_explicit(&places[way].kept, memory_order_relaxed);
     xyl_operation_t *operation = plan_in(kept);
 
     if ((kept & PLACE_OWNERS) != 0)
-        return place_empty_owners(context, &places[way], args);
+        return place_empty_owners(context, &places[way], args, flags);
     /* Partner: the exchange that put it there. */
     if (kept == 0 || !atomic_compare_exchange_strong_explicit(
                          &places[way].kept, &kept, 0, memory_order_acq_rel,
                          memory_order_relaxed))
         return NULL;
-    if (args == NULL || plan_suits(operation, args))
+    if (args == NULL || plan_suits(operation, args, flags))
         return operation;
     if (!place_fill(places, operation))
         xyl_request_release(&operation->request);
@@ -241,34 +243,36 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* Who is told of its end, when it has hung, what it is matched by, and where.
  */
-static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args)
+static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args,
+                    uint32_t flags)
 {
-    operation->request.flags = args->flags;
+    operation->request.flags = flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
     operation->limit_s = args->limit_s;
     operation->tag = args->tag;
-    if ((args->flags & XYL_FLAG_ON_BOARD) != 0)
+    if ((flags & XYL_FLAG_ON_BOARD) != 0)
         xyl_node_stages_move(
             operation, xyl_node_tag_board(operation->request.team, args->tag));
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
-                               const xylem_coll_args_t *args)
+                               const xylem_coll_args_t *args, uint32_t way)
 {
+    const uint32_t flags = args->flags | way;
     uint64_t mark = mark_of(args);
     plan_place_t *places = places_for(team, mark);
     xyl_operation_t *operation = NULL;
-    unsigned way;
+    unsigned i;
 
     if (args->on_segment != NULL)
         return NULL;
-    for (way = 0; way < WAYS && operation == NULL; way++)
-        if (place_may_suit(&places[way], mark))
-            operation = place_empty(team->context, places, way, args);
+    for (i = 0; i < WAYS && operation == NULL; i++)
+        if (place_may_suit(&places[i], mark))
+            operation = place_empty(team->context, places, i, args, flags);
     if (operation == NULL)
         return NULL;
-    set_end(operation, args);
+    set_end(operation, args, flags);
     xyl_collective_bind(operation, args);
     return operation;
 }
@@ -305,7 +309,7 @@ void xyl_plan_withdraw(xyl_operation_t *operation)
            operation)
         place++;
     atomic_store_explicit(&place->kept, 0, memory_order_release);
-    set_end(operation, &(xylem_coll_args_t){.flags = 0});
+    set_end(operation, &(xylem_coll_args_t){.flags = 0}, 0);
 }
 
 /* ---- keeping ---- */
@@ -331,7 +335,7 @@ static uint8_t addresses_like(const void *address, int is_needed)
 }
 
 static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
-                    const xylem_coll_args_t *args)
+                    const xylem_coll_args_t *args, uint32_t way)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     int is_root = xyl_args_is_root(args, team->rank),
@@ -341,6 +345,7 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     int is_full = args->count != 0 || varies;
 
     key->args = *args;
+    key->args.flags |= way;
     if (xyl_coll_has_arrays(args->coll))
         xyl_arrays_leave_out(&key->args, is_root);
     key->says_more = xyl_args_say_more(args) || xyl_coll_has_arrays(args->coll);
@@ -381,11 +386,10 @@ static int runs_inline(const xyl_operation_t *operation)
     const xyl_collective_t *collective = xyl_collective_of(operation);
     const xylem_context_t *context = operation->request.context;
     uint64_t most = xyl_limits_of(context)->inside_call;
-    xylem_coll_args_t args = collective->key.args;
+    const xylem_coll_args_t *args = &collective->key.args;
 
-    args.tag = 0;
-    return !xyl_args_say_more(&args) &&
-           (args.flags & ~(FLAGS_BOUND | XYL_FLAG_ON_BOARD)) == 0 &&
+    return xyl_args_untagged_more(args) == 0 &&
+           (args->flags & ~(FLAGS_BOUND | XYL_FLAG_ON_BOARD)) == 0 &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&
            (!xyl_observer_records(context->observer) ||
@@ -412,11 +416,11 @@ static int types_may_go(const xyl_operation_t *operation,
 }
 
 void xyl_plan_describe(xyl_operation_t *operation,
-                       const xylem_coll_args_t *args)
+                       const xylem_coll_args_t *args, uint32_t way)
 {
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
-    key_set(key, operation->request.team, args);
+    key_set(key, operation->request.team, args, way);
     operation->name = xyl_coll_traits(args->coll)->name;
     /* Another is made of the key. */
     if (xyl_sides_are_needed(args) ||
@@ -449,7 +453,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
         return 1;
     /* The last has been found the least. */
     for (way = WAYS; way-- > 0 && evicted == NULL;)
-        evicted = place_empty(team->context, places, way, NULL);
+        evicted = place_empty(team->context, places, way, NULL, 0);
     if (evicted == NULL)
         return 0;
     xyl_request_release(&evicted->request);

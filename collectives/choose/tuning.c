@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/choose/learn.h"
 #include "collectives/data/description.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
@@ -25,7 +24,6 @@ typedef struct xyl_tuning {
     char *path; /* of the file */
     xyl_limits_t limits;
     uint32_t arrivals;
-    const char *learn; /* lives as long as the settings */
 } tuning_t;
 
 static xyl_tuned_t *tuned_of(const xylem_context_t *context)
@@ -150,7 +148,6 @@ static xylem_status_t tuning_joins(xylem_context_t *context)
 {
     tuning_t *tuning = tuned_of(context)->tuning;
 
-    xyl_watch_begin(context);
     if (!context->tables_differ)
         return XYLEM_OK;
     if (context->rank == 0)
@@ -203,10 +200,6 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
         status = read_asked(tuning, asked);
     }
     arrivals_set(tuning, config);
-    tuning->learn = text_of(config->tuning_learn);
-    if (tuning->learn != NULL)
-        config->tuning_learn =
-            xyl_hash(XYL_HASH_SEED, tuning->learn, strlen(tuning->learn));
     return status == XYLEM_OK ? list_candidates(tuning) : status;
 }
 
@@ -214,7 +207,6 @@ static void tuning_ends(xylem_context_t *context)
 {
     tuning_t *tuning = tuned_of(context)->tuning;
 
-    xyl_watch_end(context);
     if (tuning == NULL)
         return;
     free(tuning->asked_rules);
@@ -240,21 +232,6 @@ uint32_t xyl_tuning_arrivals(const xylem_context_t *context)
     return tuned_of(context)->tuning->arrivals;
 }
 
-const char *xyl_tuning_learn(const xylem_context_t *context)
-{
-    return tuned_of(context)->tuning->learn;
-}
-
-struct xyl_learner **xyl_tuning_learner(const xylem_team_t *team)
-{
-    return team->attached[XYL_MODULE_TUNING];
-}
-
-static void tuning_team_ends(xylem_team_t *team)
-{
-    xyl_learner_free(*xyl_tuning_learner(team));
-}
-
 const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
                                        const xyl_rule_t *rule)
 {
@@ -268,9 +245,7 @@ const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
 
 const xyl_module_t xyl_tuning_module = {
     .name = "tuning",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tuned_t),
-              [XYL_OWNER_TEAM] = sizeof(xyl_learner_t *)},
-    .team_ends = tuning_team_ends,
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tuned_t)},
     .context_begins = tuning_begins,
     .context_joins = tuning_joins,
     .context_ends = tuning_ends,

@@ -32,10 +32,6 @@ const xyl_candidate_t *xyl_tuning_candidates(const xylem_context_t *context,
                                              xylem_coll_t coll);
 /* How ranks come to their calls: by XYLEM_ARRIVALS, else by the file. */
 uint32_t xyl_tuning_arrivals(const xylem_context_t *context);
-/* The file of XYLEM_TUNING_LEARN; NULL: nothing is learnt. */
-const char *xyl_tuning_learn(const xylem_context_t *context);
-/* Where the learner of a team is. */
-struct xyl_learner **xyl_tuning_learner(const xylem_team_t *team);
 /* The table that a candidate's rule is of. */
 const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
                                        const xyl_rule_t *rule);

@@ -2,15 +2,38 @@
 
 #include <stdlib.h>
 
+#include "collectives/data/binned.h"
+#include "collectives/data/call_word.h"
 #include "collectives/data/description.h"
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
+#include "collectives/data/user_op.h"
 #include "runtime/base/status.h"
+#include "runtime/core/context.h"
 #include "runtime/core/tags.h"
 
 static int call_is_in_place(const xylem_coll_args_t *args)
 {
     return args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV;
+}
+
+int xyl_call_is_reproducible(const xylem_team_t *team,
+                             const xylem_coll_args_t *args)
+{
+    return xyl_coll_traits(args->coll)->reduces &&
+           ((args->flags & XYLEM_FLAG_REPRODUCIBLE) != 0 ||
+            (team->context->config.reduce_order == XYL_ORDER_REPRODUCIBLE &&
+             (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) == 0));
+}
+
+int xyl_call_takes_any_order(const xylem_team_t *team,
+                             const xylem_coll_args_t *args, int is_commutative)
+{
+    return is_commutative &&
+           ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
+            team->context->config.reduce_order == XYL_ORDER_ARRIVAL ||
+            (xyl_coll_traits(args->coll)->reduces &&
+             xyl_op_is_orderless(args->op, args->type)));
 }
 
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
@@ -61,12 +84,12 @@ static uint64_t send_unit(const xyl_call_t *call)
 {
     if (call->sides.send_is_empty)
         return 0;
-    return xylem_type_bytes(call->args->type);
+    return xylem_type_bytes(call->args.type);
 }
 
 static uint64_t recv_unit(const xyl_call_t *call)
 {
-    const xylem_coll_args_t *args = call->args;
+    const xylem_coll_args_t *args = &call->args;
 
     if (xyl_coll_traits(args->coll)->reduces)
         return 1;
@@ -115,7 +138,7 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
 
 static xylem_status_t resolve_received(xyl_call_t *call, blocks_t blocks)
 {
-    const xylem_coll_args_t *args = call->args;
+    const xylem_coll_args_t *args = &call->args;
 
     call->problem.recv_counts = blocks.counts;
     call->problem.recv_displs = blocks.displs;
@@ -129,7 +152,7 @@ static xylem_status_t resolve_received(xyl_call_t *call, blocks_t blocks)
 
 static xylem_status_t resolve_sent(xyl_call_t *call, blocks_t blocks)
 {
-    const xylem_coll_args_t *args = call->args;
+    const xylem_coll_args_t *args = &call->args;
 
     call->problem.send_counts = blocks.counts;
     call->problem.send_displs = blocks.displs;
@@ -146,7 +169,7 @@ static void blocks_send_in_place(xyl_call_t *call)
 {
     call->problem.send_counts = call->problem.recv_counts;
     call->problem.send_displs = call->problem.recv_displs;
-    if (!xyl_coll_traits(call->args->coll)->has_own_types ||
+    if (!xyl_coll_traits(call->args.coll)->has_own_types ||
         call->sides.recv == NULL)
         return;
     call->sides.send = call->sides.recv;
@@ -158,7 +181,7 @@ static void blocks_send_in_place(xyl_call_t *call)
 /* Arrays of counts that matter on this rank. */
 static int receives_blocks(const xyl_call_t *call)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
 
     return traits->recv_varies &&
            xyl_side_matters(traits->receives,
@@ -167,23 +190,28 @@ static int receives_blocks(const xyl_call_t *call)
 
 static int sends_blocks(const xyl_call_t *call)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
 
     return traits->send_varies &&
            xyl_side_matters(traits->sends,
                             call->problem.rank == call->problem.root);
 }
 
-xylem_status_t xyl_call_resolve(xyl_call_t *call)
+/* From team, args, combiner and sides to the problem; of an alltoallw, whose
+ * types are those of its blocks, to its sides as well. */
+static xylem_status_t find_problem(xyl_call_t *call)
 {
     size_t ranks = call->team->size, side = 2 * ranks + 1;
-    int in_place = call->args->send == XYLEM_IN_PLACE;
+    int in_place = call->args.send == XYLEM_IN_PLACE;
     xylem_status_t status = XYLEM_OK;
     int sends, receives;
 
-    xyl_call_outline(call->team, call->args, call->combiner.is_commutative,
+    xyl_call_outline(call->team, &call->args, call->combiner.is_commutative,
                      &call->problem);
-    if (xyl_coll_traits(call->args->coll)->has_own_types)
+    call->problem.combines_sums = call->combiner.binned != NULL;
+    call->problem.in_arrival_order = xyl_call_takes_any_order(
+        call->team, &call->args, call->combiner.is_commutative);
+    if (xyl_coll_traits(call->args.coll)->has_own_types)
         call->problem.count = 0; /* blocks have types of their own */
     sends = sends_blocks(call);
     receives = receives_blocks(call);
@@ -203,8 +231,112 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call)
     return status;
 }
 
+/* ---- in the reproducible order ---- */
+
+/* Sums in the place of elements; the same plan for all calls, whatever lies
+ * where, as stages at its ends know the user's buffers. */
+static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
+{
+    xylem_coll_args_t *args = &call->args;
+
+    call->combiner = binned->merge;
+    call->combiner.binned = binned;
+    args->segment_bytes *= binned->bytes / xylem_type_bytes(args->type);
+    args->type = XYLEM_TYPE_BLOCK((uint32_t)binned->bytes);
+    if (xyl_args_receives(args, xyl_args_is_root(args, call->team->rank)))
+        args->send = XYLEM_IN_PLACE;
+}
+
+/* What combines, where bits are to depend on contributions alone. A setting is
+ * for all calls of a program: one of which there is no such form goes in a
+ * fixed order. */
+static xylem_status_t make_reproducible(xyl_call_t *call)
+{
+    const xylem_team_t *team = call->team;
+    xylem_coll_args_t *args = &call->args;
+    xylem_op_t op = args->op;
+    xylem_type_t type = args->type;
+    xyl_kernel_fn extreme = xyl_binned_extreme(op, type);
+    const xyl_binned_t *binned;
+
+    if (!xyl_call_is_reproducible(team, args) || xyl_op_is_orderless(op, type))
+        return XYLEM_OK;
+    binned = xyl_binned_find(op, type, team->size, xyl_isa_best());
+    if (binned == NULL && extreme == NULL) {
+        if ((args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0)
+            return XYLEM_OK;
+        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
+                        "%s: XYLEM_FLAG_REPRODUCIBLE: operation %s on %s has "
+                        "no reproducible form among %u ranks; without the flag "
+                        "it is combined in a fixed order",
+                        xyl_coll_traits(args->coll)->name,
+                        op < XYLEM_OP_COUNT ? xylem_op_name(op) : "of a user",
+                        xylem_type_name(type), team->size);
+    }
+    args->flags |= XYLEM_FLAG_ARRIVAL_ORDER;
+    if (binned != NULL)
+        combine_sums(call, binned);
+    else
+        call->combiner.kernel = extreme;
+    return XYLEM_OK;
+}
+
+/* ---- a call ---- */
+
+xylem_status_t xyl_call_pack(xylem_team_t *team, const xylem_coll_args_t *said,
+                             xyl_call_t *call_out)
+{
+    int is_root = xyl_args_is_root(said, team->rank);
+    xylem_coll_args_t *args = &call_out->args;
+
+    *call_out = (xyl_call_t){.team = team,
+                             .args = *said,
+                             .send = said->send,
+                             .combiner = {.is_commutative = 1}};
+    if (xyl_coll_has_arrays(said->coll))
+        xyl_arrays_leave_out(args, is_root);
+    if (!xyl_args_receives(said, is_root))
+        args->on_segment = NULL;
+    return xyl_sides_are_needed(said)
+               ? xyl_sides_replace(team, args, &call_out->sides)
+               : XYLEM_OK;
+}
+
+void xyl_call_to_bytes(xyl_call_t *call)
+{
+    xylem_coll_args_t *args = &call->args;
+
+    if (xyl_coll_traits(args->coll)->reduces || xyl_coll_varies(args->coll))
+        return;
+    args->count *= xylem_type_bytes(args->type);
+    args->type = XYLEM_BYTE;
+    args->recv_count = 0;
+}
+
+xylem_status_t xyl_call_resolve(xyl_call_t *call)
+{
+    int reduces = xyl_coll_traits(call->args.coll)->reduces;
+    xylem_status_t status = XYLEM_OK;
+
+    xyl_call_to_bytes(call);
+    call->element_bytes = xylem_type_bytes(call->args.type);
+    call->word = xyl_call_word(&call->args);
+    if (reduces)
+        status = xyl_combiner_find(call->team->context, &call->args,
+                                   &call->combiner);
+    if (status == XYLEM_OK && reduces)
+        status = make_reproducible(call);
+    return status == XYLEM_OK ? find_problem(call) : status;
+}
+
 void xyl_call_fini(xyl_call_t *call)
 {
     free(call->blocks);
     call->blocks = NULL;
+}
+
+void xyl_call_give_up(xyl_call_t *call)
+{
+    xyl_sides_release(&call->sides);
+    xyl_call_fini(call);
 }

@@ -4,7 +4,7 @@
 
 uint32_t xyl_extents_most(const xyl_call_t *call)
 {
-    uint32_t sources = call->args->source_count;
+    uint32_t sources = call->args.source_count;
 
     return (call->team->size > sources ? call->team->size : sources) + 1;
 }
@@ -75,10 +75,10 @@ static uint64_t packed_total(const uint64_t *counts, uint32_t ranks)
 
 /* Bytes of a message, or of a block of regular ones. The problem's elements may
  * be sums (data/binned.h). */
-static uint64_t unit_of(const xyl_call_t *call, const xylem_coll_args_t *args)
+static uint64_t unit_of(const xyl_call_t *call)
 {
-    return xyl_coll_traits(args->coll)->reduces
-               ? args->count * xylem_type_bytes(args->type)
+    return xyl_coll_traits(call->args.coll)->reduces
+               ? call->args.count * call->element_bytes
                : call->problem.count;
 }
 
@@ -98,15 +98,14 @@ static void runs_of_own_block(const xyl_call_t *call, uint64_t unit,
         runs_add(extents, unit * rank, unit);
 }
 
-static void runs_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
-                          xyl_extents_t *extents)
+static void runs_of_input(const xyl_call_t *call, xyl_extents_t *extents)
 {
+    const xylem_coll_args_t *args = &call->args;
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     const xyl_problem_t *problem = &call->problem;
-    uint64_t element = xylem_type_bytes(args->type);
-    uint64_t unit = unit_of(call, args);
+    uint64_t unit = unit_of(call);
 
-    if (args->send == XYLEM_IN_PLACE && traits->recv_blocks &&
+    if (call->send == XYLEM_IN_PLACE && traits->recv_blocks &&
         !traits->send_blocks)
         runs_of_own_block(call, unit, extents);
     else if (traits->send_varies)
@@ -114,19 +113,21 @@ static void runs_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
                         problem->send_displs);
     else if (traits->reduces && traits->recv_varies)
         runs_add(extents, 0,
-                 element * packed_total(args->recv_counts, problem->ranks));
+                 call->element_bytes *
+                     packed_total(args->recv_counts, problem->ranks));
     else
         runs_add(extents, 0,
                  traits->send_blocks ? unit * problem->ranks : unit);
 }
 
-void xyl_extents_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
-                          xyl_run_t *runs, xyl_extents_t *extents_out)
+void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
+                          xyl_extents_t *extents_out)
 {
+    const xylem_coll_args_t *args = &call->args;
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     int is_root = xyl_args_is_root(args, call->team->rank);
     int is_in_place =
-        traits->sends == XYL_SIDE_NOBODY || args->send == XYLEM_IN_PLACE;
+        traits->sends == XYL_SIDE_NOBODY || call->send == XYLEM_IN_PLACE;
     xyl_extents_t extents = {.layout = is_in_place ? call->sides.recv
                                                    : call->sides.send,
                              .runs = runs,
@@ -135,28 +136,26 @@ void xyl_extents_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
 
     if (xyl_coll_has_input(args->coll, is_root) &&
         (traits->sends == XYL_SIDE_NOBODY || xyl_args_sends(args, is_root)))
-        runs_of_input(call, args, &extents);
+        runs_of_input(call, &extents);
     find_span(&extents);
     *extents_out = extents;
 }
 
 /* ---- what is received ---- */
 
-static void runs_of_result(const xyl_call_t *call,
-                           const xylem_coll_args_t *args,
-                           xyl_extents_t *extents)
+static void runs_of_result(const xyl_call_t *call, xyl_extents_t *extents)
 {
+    const xylem_coll_args_t *args = &call->args;
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     const xyl_problem_t *problem = &call->problem;
-    uint64_t unit = unit_of(call, args);
+    uint64_t unit = unit_of(call);
     uint32_t i;
 
     if (traits->has_neighbors && args->recv_count != 0)
         unit = args->recv_count * xylem_type_bytes(args->recv_type);
     if (traits->reduces && traits->recv_varies)
         runs_add(extents, 0,
-                 args->recv_counts[problem->rank] *
-                     xylem_type_bytes(args->type));
+                 args->recv_counts[problem->rank] * call->element_bytes);
     else if (traits->recv_varies)
         runs_add_blocks(extents, problem, problem->recv_counts,
                         problem->recv_displs);
@@ -169,10 +168,10 @@ static void runs_of_result(const xyl_call_t *call,
                  traits->recv_blocks ? unit * problem->ranks : unit);
 }
 
-void xyl_extents_of_result(const xyl_call_t *call,
-                           const xylem_coll_args_t *args, xyl_run_t *runs,
+void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out)
 {
+    const xylem_coll_args_t *args = &call->args;
     int is_root = xyl_args_is_root(args, call->team->rank);
     xyl_extents_t extents = {.layout = call->sides.recv,
                              .runs = runs,
@@ -182,7 +181,7 @@ void xyl_extents_of_result(const xyl_call_t *call,
     if (xyl_args_receives(args, is_root) && args->recv != XYLEM_IN_PLACE_RECV &&
         !(args->coll == XYLEM_COLL_EXSCAN && call->team->rank == 0) &&
         !(args->coll == XYLEM_COLL_BCAST && is_root))
-        runs_of_result(call, args, &extents);
+        runs_of_result(call, &extents);
     find_span(&extents);
     *extents_out = extents;
 }

@@ -21,14 +21,12 @@ typedef struct xyl_extents {
 /* The most runs that a side of a call has. */
 uint32_t xyl_extents_most(const xyl_call_t *call);
 
-/* Of what the rank gives: in place, of the receive buffer. `args` are those of
- * the user, with types replaced (data/sides.h); the call's have been resolved.
- * `runs`: room for xyl_extents_most. */
-void xyl_extents_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
-                          xyl_run_t *runs, xyl_extents_t *extents_out);
+/* Of what the rank gives, in the user's buffer: in place, in that for the
+ * result. `runs`: room for xyl_extents_most. */
+void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
+                          xyl_extents_t *extents_out);
 /* Of what it gets. */
-void xyl_extents_of_result(const xyl_call_t *call,
-                           const xylem_coll_args_t *args, xyl_run_t *runs,
+void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out);
 
 #endif

@@ -81,11 +81,11 @@ static int has_no_type(const xylem_coll_args_t *args)
 }
 
 /* Elements with gaps, and those longer than a block, are not combined. */
-static xylem_status_t combined_check(const xylem_coll_args_t *args,
+static xylem_status_t combined_check(xylem_type_t type,
                                      const xylem_coll_args_t *plain,
                                      const xyl_sides_t *sides)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(plain->coll);
 
     if (!traits->reduces)
         return XYLEM_OK;
@@ -93,7 +93,7 @@ static xylem_status_t combined_check(const xylem_coll_args_t *args,
         return xyl_fail(XYLEM_ERR_UNSUPPORTED,
                         "%s: elements with gaps cannot be combined",
                         traits->name);
-    if (xyl_type_is_user(args->type) && plain->type == XYLEM_BYTE &&
+    if (xyl_type_is_user(type) && plain->type == XYLEM_BYTE &&
         !sides->send_is_empty)
         return xyl_fail(XYLEM_ERR_UNSUPPORTED,
                         "%s: elements of more than 2^31 - 1 bytes cannot be "
@@ -102,49 +102,41 @@ static xylem_status_t combined_check(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_sides_find(const xylem_team_t *team,
-                              const xylem_coll_args_t *args,
-                              xylem_coll_args_t *args_out,
-                              xyl_sides_t *sides_out)
+xylem_status_t xyl_sides_replace(const xylem_team_t *team,
+                                 xylem_coll_args_t *args, xyl_sides_t *sides)
 {
-    xyl_sides_t sides = {.send = NULL};
-    xylem_coll_args_t plain = *args;
+    const xylem_type_t type = args->type;
     int is_one = args->recv_count == 0; /* type, of both sides */
-    counted_t sent = {&plain.type,
-                      &plain.count,
-                      {&plain.send_counts, &plain.send_displs,
-                       is_one ? &plain.recv_counts : NULL,
-                       is_one ? &plain.recv_displs : NULL}};
-    counted_t received = {&plain.recv_type,
-                          &plain.recv_count,
-                          {NULL, NULL, &plain.recv_counts, &plain.recv_displs}};
+    counted_t sent = {&args->type,
+                      &args->count,
+                      {&args->send_counts, &args->send_displs,
+                       is_one ? &args->recv_counts : NULL,
+                       is_one ? &args->recv_displs : NULL}};
+    counted_t received = {&args->recv_type,
+                          &args->recv_count,
+                          {NULL, NULL, &args->recv_counts, &args->recv_displs}};
     xylem_status_t status;
 
+    *sides = (xyl_sides_t){.send = NULL};
     if (has_no_type(args)) {
-        plain.type = plain.recv_type = XYLEM_BYTE;
-        *args_out = plain;
-        *sides_out = sides;
+        args->type = args->recv_type = XYLEM_BYTE;
         return XYLEM_OK;
     }
-    status = replace(team, &sent, &sides, &sides.send, &sides.send_is_empty);
+    status = replace(team, &sent, sides, &sides->send, &sides->send_is_empty);
     if (status == XYLEM_OK && !is_one) {
-        status =
-            replace(team, &received, &sides, &sides.recv, &sides.recv_is_empty);
+        status = replace(team, &received, sides, &sides->recv,
+                         &sides->recv_is_empty);
     } else if (status == XYLEM_OK) {
-        sides.recv_is_empty = sides.send_is_empty;
-        sides.recv = sides.send;
-        if (sides.recv != NULL)
-            xyl_layout_acquire(sides.recv);
+        sides->recv_is_empty = sides->send_is_empty;
+        sides->recv = sides->send;
+        if (sides->recv != NULL)
+            xyl_layout_acquire(sides->recv);
     }
     if (status == XYLEM_OK)
-        status = combined_check(args, &plain, &sides);
-    if (status != XYLEM_OK) {
-        xyl_sides_release(&sides);
-        return status;
-    }
-    *args_out = plain;
-    *sides_out = sides;
-    return XYLEM_OK;
+        status = combined_check(type, args, sides);
+    if (status != XYLEM_OK)
+        xyl_sides_release(sides);
+    return status;
 }
 
 void xyl_sides_release(const xyl_sides_t *sides)

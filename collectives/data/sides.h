@@ -28,12 +28,11 @@ static inline int xyl_sides_are_needed(const xylem_coll_args_t *args)
            (args->recv_count != 0 && xyl_type_is_user(args->recv_type));
 }
 
-/* Writes the arguments with replaced types to *args_out. On success the sides
- * are to be released. */
-xylem_status_t xyl_sides_find(const xylem_team_t *team,
-                              const xylem_coll_args_t *args,
-                              xylem_coll_args_t *args_out,
-                              xyl_sides_t *sides_out);
+/* Replaces the types of the arguments. On success the sides are to be released;
+ * else the arguments are of no use. */
+xylem_status_t xyl_sides_replace(const xylem_team_t *team,
+                                 xylem_coll_args_t *args,
+                                 xyl_sides_t *sides_out);
 void xyl_sides_release(const xyl_sides_t *sides);
 
 #endif

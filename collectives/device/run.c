@@ -577,11 +577,10 @@ static void find_extents(xyl_han_t *han, xyl_device_plan_t *plan)
         no_memory(han);
         return;
     }
-    xyl_extents_of_input(han->call, han->call->users, runs, &plan->given);
+    xyl_extents_of_input(han->call, runs, &plan->given);
     if (plan->input.bytes == 0)
         plan->given.count = 0;
-    xyl_extents_of_result(han->call, han->call->users, runs + most,
-                          &plan->gotten);
+    xyl_extents_of_result(han->call, runs + most, &plan->gotten);
     operation->is_mirrored = 1;
     operation->mirror_of_input = operation->mirror_of_result =
         operation->scratch;

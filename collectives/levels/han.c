@@ -396,7 +396,7 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out)
 {
-    const xylem_coll_args_t *args = call->args;
+    const xylem_coll_args_t *args = &call->args;
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = frame_of(args);
     int is_bcast = args->coll == XYLEM_COLL_BCAST;

@@ -49,7 +49,7 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     xyl_operation_t **operation_out)
 {
     xyl_han_t han = {.call = call,
-                     .args = call->args,
+                     .args = &call->args,
                      .sides = &call->sides,
                      .choice = choice,
                      .levels = xyl_team_levels(call->team),
@@ -58,7 +58,7 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
-    status = xyl_collective_frame(call->team, call->args, 0, &han.operation);
+    status = xyl_collective_frame(call->team, &call->args, 0, &han.operation);
     if (status != XYLEM_OK)
         return status;
     set_frame(&han);

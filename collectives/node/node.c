@@ -513,13 +513,13 @@ static xylem_status_t operation_make(const xyl_call_t *call,
     xyl_stage_t *stage;
     xylem_status_t status = XYLEM_OK;
 
-    if (call->args->tag != 0)
-        board = xyl_node_tag_board(call->team, call->args->tag);
+    if (call->args.tag != 0)
+        board = xyl_node_tag_board(call->team, call->args.tag);
     else
         status = board_of(call->team, &seats, &board);
     if (status == XYLEM_OK)
         status = xyl_collective_frame(
-            call->team, call->args,
+            call->team, &call->args,
             program->segments == 0 ? 0 : program->segment_bytes, operation_out);
     if (status != XYLEM_OK)
         return status;
@@ -545,7 +545,7 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
 
     problem.segment_bytes = choice->segment_bytes;
     problem.radix = choice->radix;
-    problem.node.in_parts = (call->args->flags & XYLEM_FLAG_PARTS) != 0;
+    problem.node.in_parts = (call->args.flags & XYLEM_FLAG_PARTS) != 0;
     xyl_node_program_init(&program);
     status = xyl_node_outline(call->team, &seats, &problem);
     if (status == XYLEM_OK)

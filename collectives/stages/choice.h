@@ -41,6 +41,7 @@ typedef struct xyl_choice {
     /* That has chosen it or, where it was named, that it is run by; NULL: there
      * is none. */
     const struct xyl_rule *rule;
+    int is_named; /* it is not the rule that has chosen it */
     uint32_t radix;
     size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
     /* Trees, and levels in segments: */
@@ -56,7 +57,6 @@ typedef struct xyl_choice {
     uint32_t within_radix;
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */
-    void *watched; /* whom its operation reports to; NULL: nobody */
 } xyl_choice_t;
 
 #endif

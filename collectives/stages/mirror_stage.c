@@ -227,10 +227,9 @@ xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
 }
 
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
-                                     const xyl_call_t *call,
-                                     const xylem_coll_args_t *args)
+                                     const xyl_call_t *call)
 {
-    int is_bcast = args->coll == XYLEM_COLL_BCAST;
+    int is_bcast = call->args.coll == XYLEM_COLL_BCAST;
     uint32_t lane, most = xyl_extents_most(call);
     xyl_extents_t input, result;
     xylem_status_t status;
@@ -243,10 +242,10 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                            sizeof *runs);
     if (runs == NULL)
         return no_memory();
-    xyl_extents_of_input(call, args, runs, &input);
-    xyl_extents_of_result(call, args, runs + most, &result);
+    xyl_extents_of_input(call, runs, &input);
+    xyl_extents_of_result(call, runs + most, &result);
     status = xyl_mirrors_take(operation, &input, &result,
-                              is_bcast || args->send == XYLEM_IN_PLACE);
+                              is_bcast || call->send == XYLEM_IN_PLACE);
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
         if (operation->has_input && operation->entry[lane] != NULL)
             status = fetch_add(operation, lane, is_bcast, &input);

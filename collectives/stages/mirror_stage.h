@@ -12,8 +12,7 @@
 
 /* After all other stages. Nothing is done where the executor has no mirrors. */
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
-                                     const xyl_call_t *call,
-                                     const xylem_coll_args_t *args);
+                                     const xyl_call_t *call);
 
 /* The parts of that, for those who decide in each run whether there are
  * mirrors: a stage between a buffer and its mirror, which may be passed over in

@@ -46,6 +46,10 @@ arrows_of()
         echo "collectives/choose collectives/device collectives/levels collectives/schedules" \
             "collectives/node $stages"
         ;;
+    collectives/tune/*)
+        echo "collectives/tune collectives/choose collectives/device collectives/levels" \
+            "collectives/schedules collectives/node $stages"
+        ;;
     collectives/tasks/*)
         echo "collectives/tasks collectives/choose collectives/device" \
             "collectives/levels collectives/schedules collectives/node" \

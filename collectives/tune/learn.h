@@ -1,10 +1,12 @@
 /* XYLEM_TUNING_LEARN: a long run tries other plans now and then, in the same
  * calls on all ranks, and so learns whether its rules are the best. What comes
- * of it the observer keeps (watch.h). */
-#ifndef XYL_COLLECTIVES_CHOOSE_LEARN_H
-#define XYL_COLLECTIVES_CHOOSE_LEARN_H
+ * of it the observer keeps (timing.h). */
+#ifndef XYL_COLLECTIVES_TUNE_LEARN_H
+#define XYL_COLLECTIVES_TUNE_LEARN_H
 
-#include "collectives/choose/watch.h"
+#include "collectives/data/modules.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
 
 /* The arguments that the next call of the team is run with: its own, or *own,
  * which are the same but for the plan. NULL: there is no memory, and the call
@@ -18,8 +20,20 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
  * begun; `args` are its own. */
 void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* Of a team. */
-typedef struct xyl_learner xyl_learner_t;
-void xyl_learner_free(xyl_learner_t *learner);
+/* The state of a context. */
+typedef struct xyl_learning {
+    const char *record; /* of XYLEM_TUNING_LEARN; NULL: nothing is learnt */
+} xyl_learning_t;
+
+static inline int xyl_learns(const xylem_team_t *team)
+{
+    const xyl_learning_t *learning =
+        team->context->attached[XYL_MODULE_LEARNING];
+
+    return xyl_observer_measures(team->context->observer) &&
+           learning->record != NULL;
+}
+
+extern const xyl_module_t xyl_learning_module;
 
 #endif

@@ -1,14 +1,15 @@
-#include "collectives/choose/learn.h"
+#include "collectives/tune/learn.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/choose/choose.h"
-#include "collectives/choose/tuning.h"
+#include "collectives/data/call.h"
 #include "collectives/data/description.h"
-#include "collectives/data/sides.h"
 #include "collectives/data/user_op.h"
+#include "collectives/tune/timing.h"
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 
 enum {
@@ -26,10 +27,16 @@ typedef struct learner_class {
     xyl_other_t others[XYL_OTHERS_MAX];
 } learner_class_t;
 
-struct xyl_learner {
+/* Of a team; NULL: it has learnt nothing yet. */
+typedef struct learner {
     uint32_t count;
     learner_class_t classes[CLASSES_MAX];
-};
+} learner_t;
+
+static learner_t **learner_of(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_LEARNING];
+}
 
 /* Collectives of whose calls all ranks say the same, in the same order. */
 static int can_learn(const xylem_coll_args_t *args)
@@ -47,29 +54,20 @@ static int can_learn(const xylem_coll_args_t *args)
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
 }
 
-/* Blocks in bytes, which ranks may describe by different types. 0: there is no
- * such type; the call is going to be refused. */
-static int terms_find(const xylem_team_t *team, const xylem_coll_args_t *args,
-                      xylem_coll_args_t *terms_out)
+/* In terms that all ranks share. 0: there is no such type; the call is going to
+ * be refused. */
+static int terms_find(xylem_team_t *team, const xylem_coll_args_t *args,
+                      xyl_call_t *terms)
 {
-    xyl_sides_t sides;
-
-    *terms_out = *args;
-    if (xyl_sides_are_needed(args)) {
-        if (xyl_sides_find(team, args, terms_out, &sides) != XYLEM_OK)
-            return 0;
-        xyl_sides_release(&sides);
-    }
-    if (xyl_coll_traits(args->coll)->reduces)
-        return 1;
-    terms_out->count *= xylem_type_bytes(terms_out->type);
-    terms_out->type = XYLEM_BYTE;
-    terms_out->recv_count = 0;
+    if (xyl_call_pack(team, args, terms) != XYLEM_OK)
+        return 0;
+    xyl_call_to_bytes(terms);
+    xyl_call_give_up(terms);
     return 1;
 }
 
 /* NULL: it is none. */
-static learner_class_t *class_of(xylem_team_t *team, xyl_learner_t *learner,
+static learner_class_t *class_of(xylem_team_t *team, learner_t *learner,
                                  const xylem_coll_args_t *args,
                                  const xyl_query_t *query)
 {
@@ -95,10 +93,10 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own)
 {
-    xyl_learner_t **learner = xyl_tuning_learner(team);
+    learner_t **learner = learner_of(team);
     learner_class_t *class;
     const xyl_other_t *other;
-    xylem_coll_args_t terms;
+    xyl_call_t terms;
     xyl_problem_t problem;
     xyl_query_t query;
     uint64_t block;
@@ -110,9 +108,9 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
     if (*learner == NULL)
         (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
     if (*learner == NULL ||
-        xyl_choose_query(team, &terms, 1, &problem, &query) != XYLEM_OK)
+        xyl_choose_query(team, &terms.args, 1, &problem, &query) != XYLEM_OK)
         return NULL;
-    class = class_of(team, *learner, &terms, &query);
+    class = class_of(team, *learner, &terms.args, &query);
     if (class == NULL)
         return args;
     block = class->calls++ / BLOCK_CALLS;
@@ -129,20 +127,60 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
 
 void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    xyl_learner_t *learner = *xyl_tuning_learner(team);
+    learner_t *learner = *learner_of(team);
     learner_class_t *class = NULL;
-    xylem_coll_args_t terms;
+    xyl_call_t terms;
     xyl_problem_t problem;
     xyl_query_t query;
 
     if (learner != NULL && can_learn(args) && terms_find(team, args, &terms) &&
-        xyl_choose_query(team, &terms, 1, &problem, &query) == XYLEM_OK)
-        class = class_of(team, learner, &terms, &query);
+        xyl_choose_query(team, &terms.args, 1, &problem, &query) == XYLEM_OK)
+        class = class_of(team, learner, &terms.args, &query);
     if (class != NULL)
         class->calls--;
 }
 
-void xyl_learner_free(xyl_learner_t *learner)
+/* ---- the module ---- */
+
+static xyl_learning_t *learning_of(const xylem_context_t *context)
 {
-    free(learner);
+    return context->attached[XYL_MODULE_LEARNING];
 }
+
+/* In place of the setting a hash of it, which ranks compare. */
+static xylem_status_t learning_begins(xylem_context_t *context)
+{
+    uint64_t *setting = &context->config.tuning_learn;
+    const char *record = (const char *)(uintptr_t)*setting;
+
+    learning_of(context)->record = record;
+    if (record != NULL)
+        *setting = xyl_hash(XYL_HASH_SEED, record, strlen(record));
+    return XYLEM_OK;
+}
+
+static xylem_status_t learning_joins(xylem_context_t *context)
+{
+    xyl_timing_begin(context, learning_of(context)->record);
+    return XYLEM_OK;
+}
+
+static void learning_ends(xylem_context_t *context)
+{
+    xyl_timing_end(context);
+}
+
+static void learning_team_ends(xylem_team_t *team)
+{
+    free(*learner_of(team));
+}
+
+const xyl_module_t xyl_learning_module = {
+    .name = "learning",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_learning_t),
+              [XYL_OWNER_TEAM] = sizeof(learner_t *)},
+    .context_begins = learning_begins,
+    .context_joins = learning_joins,
+    .context_ends = learning_ends,
+    .team_ends = learning_team_ends,
+};
