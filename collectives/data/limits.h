@@ -41,7 +41,6 @@
       "percent of the cells that late ranks can need, which lie in its "       \
       "window; the others come from the pool")                                 \
     X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
-    X(allreduce_led_seats, 2, 1024, "seats that look at the first, at least")  \
     X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
     X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
     X(alltoall_read, 128, 1 << 30,                                             \

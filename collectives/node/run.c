@@ -275,12 +275,6 @@ static xyl_step_t as_reduction(const xyl_node_stage_t *node,
     return reduction;
 }
 
-/* 1: what the step tells is not so. */
-static int tells_nothing(const xyl_step_t *step, const xyl_strand_t *strand)
-{
-    return step->kind == XYL_STEP_NOTHING && strand->has_slice;
-}
-
 /* ---- sums ---- */
 
 static int sums_up(const xyl_step_t *step)
@@ -516,8 +510,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         const xyl_step_t *step = &node->program.steps[strand->step];
         if (!step_run(node, piece, step, strand, &did))
             break;
-        if (!tells_nothing(step, strand))
-            step_post(node, piece, step);
+        step_post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
             segment_emit(node, piece, step->emits);
         strand_go_to(node, strand, strand->step + 1);

@@ -1,11 +1,9 @@
 /* Allreduce by slices: each seat combines a slice of its own, and all copy out
  * all slices. Contributions are combined in the order of seats. For short
- * messages. */
+ * messages. Twice all wait for all: until every input is there, then until
+ * every slice is, or until whoever combines one has been held up for a while.
+ */
 #include "collectives/node/programs/parts.h"
-
-enum {
-    LED = 2 /* of the first's counts, those above say what it has seen */
-};
 
 /* Of the message; seats beyond the end have none. */
 static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
@@ -19,50 +17,6 @@ static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Twice all wait for all: until every input is there, then until every slice
- * is, or until whoever combines one has been held up for a while. A few look at
- * each other; of more, the first looks at all, and they at the first: a line
- * with many readers is dear. */
-static int are_led(const xyl_problem_t *problem)
-{
-    return problem->ranks >= problem->node.limits->allreduce_led_seats;
-}
-
-static int leads(const xyl_problem_t *problem)
-{
-    return are_led(problem) && problem->rank == 0;
-}
-
-/* Adds a step of the first that has seen all come so far, and says so. */
-static void write_lead(const xyl_problem_t *problem,
-                       xyl_node_program_t *program, uint32_t phase)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step;
-
-    if (!leads(problem))
-        return;
-    step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-    step->wait = xyl_wait_all(phase);
-    step->or_itself = phase == 2;
-    step->post = xyl_post_count(LED + phase, XYL_BOARD_ALL);
-}
-
-/* The step waits until all have come so far; the first, until it has said so.
- */
-static void wait_for_phase(const xyl_problem_t *problem, xyl_step_t *step,
-                           uint32_t phase)
-{
-    step->or_itself = 1;
-    step->wait =
-        are_led(problem) ? xyl_wait_count(0, LED + phase) : xyl_wait_all(phase);
-}
-
-static uint32_t reader_of(const xyl_problem_t *problem)
-{
-    return are_led(problem) ? 0 : XYL_BOARD_ALL;
-}
-
 /* A seat without a slice says so at once. */
 static void write_own_slice(const xyl_problem_t *problem,
                             xyl_node_program_t *program, uint64_t slice)
@@ -72,9 +26,7 @@ static void write_own_slice(const xyl_problem_t *problem,
         program, XYL_STEP_REDUCE, xyl_position_of(XYL_BUFFER_BOARD, 0, at),
         xyl_position_of(XYL_BUFFER_INPUT, 0, at), slice);
 
-    if (!leads(problem)) {
-        step->post = xyl_post_count(2, reader_of(problem));
-    }
+    step->post = xyl_post_count(2, XYL_BOARD_ALL);
     if (at >= xyl_problem_bytes(problem)) {
         step->kind = XYL_STEP_NOTHING;
         return;
@@ -82,7 +34,8 @@ static void write_own_slice(const xyl_problem_t *problem,
     step->cut.within = at;
     step->cut.total = xyl_problem_bytes(problem);
     step->end_seat = problem->ranks;
-    wait_for_phase(problem, step, 1);
+    step->wait = xyl_wait_all(1);
+    step->or_itself = 1;
 }
 
 /* In one go: lines that others have written come faster when they are asked
@@ -94,7 +47,8 @@ static void write_allreduce_result(const xyl_problem_t *problem,
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_position_of(XYL_BUFFER_BOARD, 0, 0), xyl_problem_bytes(problem));
 
-    wait_for_phase(problem, step, 2);
+    step->wait = xyl_wait_all(2);
+    step->or_itself = 1;
 }
 
 static void slices_write(const xyl_problem_t *problem,
@@ -104,10 +58,8 @@ static void slices_write(const xyl_problem_t *problem,
     program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(problem));
     program->board_bytes = program->input_bytes;
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                     xyl_problem_bytes(problem), reader_of(problem));
-    write_lead(problem, program, 1);
+                     xyl_problem_bytes(problem), XYL_BOARD_ALL);
     write_own_slice(problem, program, allreduce_slice_of(problem));
-    write_lead(problem, program, 2);
     write_allreduce_result(problem, program);
 }
 
