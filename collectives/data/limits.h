@@ -12,31 +12,20 @@
 
 /* name, least, most, what it is: of bytes unless it says otherwise. */
 #define XYL_LIMIT_MAP(X)                                                       \
-    X(bcast_segment, 64, 1 << 30, "a segment on a node, at least")             \
     X(groups_seats, 2, 1024, "seats that are worth groups, at least")          \
-    X(bcast_segments, 1, 64, "segments of a piece, about")                     \
     X(bcast_share, 1, 1 << 20,                                                 \
       "how many times as long it is read where it lies")                       \
     X(hand_over, 0, 1 << 30,                                                   \
       "input that few seats read leaves its seat's own caches, at most")       \
     X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
     X(hand_over_seats, 2, 1 << 20, "the same, from so many seats on")          \
-    X(reduce_alone_segments, 1, 64, "segments of that, about")                 \
-    X(reduce_alone_segment_min, 64, 1 << 30, "a segment of that, at least")    \
-    X(reduce_alone_segment_max, 64, 1 << 30, "and at most")                    \
     X(allreduce_piece, 64, 1 << 30, "a piece of a longer allreduce")           \
     X(allreduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")    \
-    X(sum_segments, 1, 64, "segments of a sum in the order of arrival, about") \
-    X(sum_segment_min, 64, 1 << 30,                                            \
-      "a segment of a sum in the order of arrival, at least")                  \
-    X(sum_segment_max, 64, 1 << 30, "and at most")                             \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \
     X(pair_patience_parts, 1, 1 << 10,                                         \
       "and for so many times as long as its own part has taken")               \
-    X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
-    X(pair_segment_max, 64, 1 << 30, "and at most")                            \
     X(pair_room, 0, 100,                                                       \
       "percent of the cells that late ranks can need, which lie in its "       \
       "window; the others come from the pool")                                 \
@@ -55,10 +44,7 @@
     X(parcel_patience_us, 0, 1 << 30,                                          \
       "its sender waits so many us for the receiver, at most")                 \
     X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
-    X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
-    X(scan_chain_pieces, 1, 1024, "pieces of that, about")                     \
-    X(scan_chain_piece_min, 64, 1 << 30, "a piece of that, at least")          \
-    X(scan_chain_piece_max, 64, 1 << 30, "and at most")                        \
+    X(scan_piece, 64, 1 << 30, "a piece of a short scan")                      \
     X(bundle_few_nodes, 1, 1 << 20, "nodes that are few")                      \
     X(bundle_few, 0, 1 << 20, "a block in a bundle between few, at most")      \
     X(bundle, 0, 1 << 20, "a block in a bundle between more, at most")         \

@@ -50,18 +50,19 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
 }
 
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
+/* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
+static const xyl_node_cut_t bcast_cut = {16, 16 << 10, UINT64_MAX};
+
 uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.window_bytes;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = (xyl_problem_bytes(problem) < room ? xyl_problem_bytes(problem)
-                                                   : room) /
-                problem->node.limits->bcast_segments;
-    if (bytes < problem->node.limits->bcast_segment &&
-        problem->segment_bytes == 0)
-        bytes = problem->node.limits->bcast_segment;
+        bytes = xyl_node_cut_length(xyl_problem_bytes(problem) < room
+                                        ? xyl_problem_bytes(problem)
+                                        : room,
+                                    bcast_cut);
     if (problem->segment_bytes == 0)
         bytes = (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
     return xyl_node_segment(bytes, room, problem->element_bytes);

@@ -12,6 +12,22 @@
 #define xyl_node_lacks_data "needs a message that is not empty"
 #define xyl_node_lacks_room "needs more room, see XYLEM_NOISE_BUDGET"
 
+/* How an algorithm cuts a message: into about so many segments, of at least and
+ * at most so many bytes. Rules of the table, settings and calls may say another
+ * length. */
+typedef struct xyl_node_cut {
+    uint32_t segments;
+    uint64_t least, most;
+} xyl_node_cut_t;
+
+static inline uint64_t xyl_node_cut_length(uint64_t bytes, xyl_node_cut_t cut)
+{
+    bytes = (bytes + cut.segments - 1) / cut.segments;
+    if (bytes < cut.least)
+        return cut.least;
+    return bytes < cut.most ? bytes : cut.most;
+}
+
 /* Bytes of a seat's block, and where it begins in the large buffer. */
 static inline uint64_t xyl_node_block(const xyl_problem_t *problem,
                                       uint32_t seat)

@@ -13,18 +13,15 @@ static uint32_t spares_of(const xyl_problem_t *problem)
                                                    : XYL_COMBINE_SPARES_MAX;
 }
 
+/* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
+static const xyl_node_cut_t sum_cut = {32, 8 << 10, 128 << 10};
+
 static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
-    uint64_t segments = problem->node.limits->sum_segments;
 
-    if (bytes != 0)
-        return xyl_node_segment(bytes, room, problem->element_bytes);
-    bytes = (xyl_problem_bytes(problem) + segments - 1) / segments;
-    if (bytes < problem->node.limits->sum_segment_min)
-        bytes = problem->node.limits->sum_segment_min;
-    if (bytes > problem->node.limits->sum_segment_max)
-        bytes = problem->node.limits->sum_segment_max;
+    if (bytes == 0)
+        bytes = xyl_node_cut_length(xyl_problem_bytes(problem), sum_cut);
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 

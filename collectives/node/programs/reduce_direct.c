@@ -82,20 +82,16 @@ static uint64_t reduce_room(const xyl_problem_t *problem)
            XYL_BOARD_LINE_BYTES;
 }
 
+/* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
+static const xyl_node_cut_t direct_cut = {4, 32 << 10, 64 << 10};
+
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
 {
     uint64_t room = reduce_room(problem);
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = xyl_problem_bytes(problem) /
-                problem->node.limits->reduce_alone_segments;
-    if (bytes < problem->node.limits->reduce_alone_segment_min &&
-        problem->segment_bytes == 0)
-        bytes = problem->node.limits->reduce_alone_segment_min;
-    if (bytes > problem->node.limits->reduce_alone_segment_max &&
-        problem->segment_bytes == 0)
-        bytes = problem->node.limits->reduce_alone_segment_max;
+        bytes = xyl_node_cut_length(xyl_problem_bytes(problem), direct_cut);
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
