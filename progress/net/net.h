@@ -46,6 +46,9 @@ typedef struct xyl_net_params {
     int can_sleep;     /* wakeup_fd and arm will be needed */
     xyl_fifo_t *ready; /* where events go: the engine's */
     void *arg;         /* of whoever has made the parts of the context */
+    /* A message that the net gives up by itself waits so long for the reason,
+     * the death of its peer, and fails by the net then; 0: some seconds. */
+    uint64_t reason_ns;
 } xyl_net_params_t;
 
 typedef struct xyl_net_ops {

@@ -19,10 +19,11 @@ enum {
     /* Closing an endpoint by force takes a few turns, as does what comes last.
      */
     CLOSE_TURNS_MAX = 100000,
-    UNASKED_TURNS = 1000, /* the reason comes with the next, or when a new
-                             connection has been refused: */
-    UNASKED_NS = 1000000000
+    UNASKED_TURNS = 1000 /* the reason comes with the next, or when a new
+                            connection has been refused: */
 };
+/* A machine that has many more processes than cores takes seconds for that. */
+static const uint64_t reason_ns = UINT64_C(10000000000);
 
 /* A message to a peer that is still being connected to. */
 typedef struct held {
@@ -58,7 +59,7 @@ typedef struct net_ucx {
     peer_t *connected;      /* whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
     uint32_t unasked_turns; /* that they still wait, at least, and until: */
-    uint64_t unasked_until_ns;
+    uint64_t unasked_until_ns, reason_ns;
     int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
@@ -179,7 +180,8 @@ static void unasked_keep(net_ucx_t *net, xyl_event_t *event)
 {
     if (xyl_fifo_is_empty(&net->unasked)) {
         net->unasked_turns = UNASKED_TURNS;
-        net->unasked_until_ns = xyl_clock_now(xyl_clock_system()) + UNASKED_NS;
+        net->unasked_until_ns =
+            xyl_clock_now(xyl_clock_system()) + net->reason_ns;
     }
     xyl_fifo_push(&net->unasked, event);
 }
@@ -634,6 +636,7 @@ static xylem_status_t ucx_create(const xyl_net_params_t *params,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the net");
     net->net = (xyl_net_t){.ops = &xyl_net_ucx, .ready = params->ready};
     net->wakeup_fd = -1;
+    net->reason_ns = params->reason_ns != 0 ? params->reason_ns : reason_ns;
     xyl_fifo_init(&net->unasked);
     status = xyl_ucx_context_create(params, &net->context);
     if (status == UCS_OK)

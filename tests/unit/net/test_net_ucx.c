@@ -13,6 +13,7 @@ enum {
     TAG = 7,
     LATE_TURN = 3000,
     TURNS_MAX = 1000000000,
+    REASON_NS = 300000000,
     MESSAGES = 3 /* that wait for one connection */
 };
 
@@ -240,7 +241,8 @@ static void send_post(job_t *job)
 
 static void net_begin(job_t *job, unsigned ends, unsigned fails)
 {
-    const xyl_net_params_t params = {.ranks = RANKS, .ready = &job->ready};
+    const xyl_net_params_t params = {
+        .ranks = RANKS, .ready = &job->ready, .reason_ns = REASON_NS};
     const uint8_t is_local[RANKS] = {1, 0};
     const void *addresses[RANKS];
     size_t bytes;
