@@ -116,8 +116,8 @@ static int hosts_Request_get_status(MPI_Request request, int *flag,
 
 /* ---- those of MPI-4.1, also for a host that lacks them ---- */
 
-/* One that the host may still be asked for; of those that are persistent and
- * inactive it says that they are over. */
+/* The host knows whether such a request is over. Of a persistent one of its own
+ * that is inactive it says so, too. */
 static int is_hosts(MPI_Request request)
 {
     return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;

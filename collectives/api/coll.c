@@ -72,8 +72,8 @@ static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
         xyl_device_way_undo(team, args);
 }
 
-/* What this rank uses of the arguments, which have been checked. After a
- * failure there is nothing to give back. */
+/* Begins a call with those of the arguments that this rank uses, and checks
+ * them. After a failure the caller has nothing to give back. */
 static xylem_status_t arguments_pack(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call, xyl_call_t *packed)

@@ -15,8 +15,9 @@
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           int is_commutative, xyl_choice_t *choice_out);
 
-/* What is looked up for a call, as for xyl_choose, and the part of its problem
- * that is equal on all ranks. Fails for want of memory. */
+/* The query with which xyl_choose looks a call up in the tables, and the part
+ * of the call's problem that is equal on all ranks. Fails for want of memory.
+ */
 xylem_status_t xyl_choose_query(xylem_team_t *team,
                                 const xylem_coll_args_t *args,
                                 int is_commutative, xyl_problem_t *problem_out,

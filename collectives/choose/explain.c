@@ -19,12 +19,20 @@ static void print_tree(const xyl_plan_t *frame, char *text)
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s", frame->tree->name);
 }
 
+/* "": no rule or call has named one. */
+static const char *within_name(const xyl_choice_t *choice)
+{
+    if (choice->is_by_messages)
+        return choice->node_tree.tree->name;
+    if (choice->within_up != NULL)
+        return choice->within_up->name;
+    return choice->within_down != NULL ? choice->within_down->name : "";
+}
+
 /* The algorithm, and what it is run with. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;
-    const xyl_algorithm_t *within =
-        choice->within_up != NULL ? choice->within_up : choice->within_down;
     char tree[XYL_ALGORITHM_TEXT_BYTES], levels[TEXT_BYTES / 2] = "";
 
     if (choice->algorithm->kind != XYL_ALGORITHM_TREE &&
@@ -38,13 +46,9 @@ static void print_plan(const xyl_choice_t *choice, char *text)
     else
         print_tree(frame, tree);
     if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
-        snprintf(levels, sizeof levels, "%s, leaders %u, %s%s%s",
-                 choice->algorithm->name, choice->leaders,
-                 within != NULL || choice->is_by_messages ? "within " : "",
-                 within != NULL           ? within->name
-                 : choice->is_by_messages ? choice->node_tree.tree->name
-                                          : "",
-                 within != NULL || choice->is_by_messages ? ", " : "");
+        snprintf(levels, sizeof levels, "%s, leaders %u, %s%s",
+                 choice->algorithm->name, choice->leaders, within_name(choice),
+                 *within_name(choice) != '\0' ? " within nodes, " : "");
     snprintf(text, TEXT_BYTES, "%s%s, segments of %zu bytes, N %u, M %u",
              levels, tree, frame->segment_bytes, frame->send_window,
              frame->recv_window);

@@ -1,5 +1,7 @@
 #include "collectives/choose/fit.h"
 
+#include <string.h>
+
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/data/op.h"
@@ -129,7 +131,8 @@ static void fit_between(const xylem_coll_args_t *args,
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
-/* What goes within nodes, if the call or the rule names it. */
+/* The call, or else the rule, may name an algorithm for the levels within
+ * nodes. */
 static void fit_within(const xyl_decision_t *decision, int is_commutative,
                        xyl_choice_t *choice)
 {
@@ -145,7 +148,7 @@ static void fit_within(const xyl_decision_t *decision, int is_commutative,
         return;
     up = xyl_algorithm_find(XYLEM_COLL_REDUCE, name);
     down = xyl_algorithm_find(XYLEM_COLL_BCAST, name);
-    if (name == xyl_within_ucx) {
+    if (strcmp(name, xyl_within_ucx) == 0) {
         choice->is_by_messages = 1;
     } else if (up == NULL || up->kind != XYL_ALGORITHM_TREE) {
         choice->within_up = up;

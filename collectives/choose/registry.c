@@ -315,10 +315,9 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
     *named_out = (xyl_named_t){0};
     if (strcasecmp(text, "auto") == 0)
         return 1;
-    snprintf(name, sizeof name, "%.*s",
-             (int)(has_parts ? length : strlen(text)), text);
-    return parse_one(coll, name, &named_out->algorithm, &named_out->radix,
-                     why) &&
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    return parse_one(coll, has_parts ? name : text, &named_out->algorithm,
+                     &named_out->radix, why) &&
            ((slash == NULL && !has_parts) ||
             parse_levels(coll, text, has_parts ? NULL : slash, named_out, why));
 }

@@ -60,11 +60,11 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
 /* 1: text begins with one of those parts' names and "=". */
 int xyl_algorithm_is_part(const char *text);
 
-/* What may go within the nodes of a collective's levels in segments: an
- * algorithm in the memory of a node, of a level's collective; a tree, which
- * goes by messages; "ucx", a tree of the library's choice, by messages. Their
- * names, which are static; NULL: "node", the table's choice in memory. As
- * above. */
+/* The text names an algorithm for the levels within nodes of a collective that
+ * has levels in segments: one in the memory of a node that has the collective
+ * of a level; a tree, whose ranks send messages; or "ucx", a tree of the
+ * library's choice. *name_out: its name, a static string; NULL for "node", the
+ * table's choice in memory. Returns as xyl_algorithm_parse. */
 extern const char xyl_within_ucx[];
 int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
                                const char **name_out, uint32_t *radix_out,

@@ -247,9 +247,9 @@ static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
         args->send = XYLEM_IN_PLACE;
 }
 
-/* What combines, where bits are to depend on contributions alone. A setting is
- * for all calls of a program: one of which there is no such form goes in a
- * fixed order. */
+/* Replaces the combiner where bits are to depend on contributions alone. A
+ * setting is for all calls of a program: a call whose operation has no such
+ * form goes in a fixed order. */
 static xylem_status_t make_reproducible(xyl_call_t *call)
 {
     const xylem_team_t *team = call->team;

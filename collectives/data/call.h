@@ -52,8 +52,9 @@ void xyl_call_to_bytes(xyl_call_t *call);
 /* The rest of a call whose arguments have been checked, which is not copied
  * afterwards. */
 xylem_status_t xyl_call_resolve(xyl_call_t *call);
-/* What it has but the sides, which an operation holds now; and all of it, also
- * where it has not been resolved. */
+/* xyl_call_fini frees the memory of a call whose sides an operation holds;
+ * xyl_call_give_up frees the sides, too, also of a call that has not been
+ * resolved. */
 void xyl_call_fini(xyl_call_t *call);
 void xyl_call_give_up(xyl_call_t *call);
 

@@ -21,11 +21,12 @@ typedef struct xyl_extents {
 /* The most runs that a side of a call has. */
 uint32_t xyl_extents_most(const xyl_call_t *call);
 
-/* Of what the rank gives, in the user's buffer: in place, in that for the
- * result. `runs`: room for xyl_extents_most. */
+/* The extents of the rank's input in the user's buffer; where a call is in
+ * place that is the buffer for the result. `runs`: room for xyl_extents_most.
+ */
 void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
                           xyl_extents_t *extents_out);
-/* Of what it gets. */
+/* The extents of its result. */
 void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out);
 

@@ -12,13 +12,11 @@ static void write_claims_inputs(const xyl_problem_t *problem,
 
     xyl_node_strand(program);
     for (slice = 0; slice < program->segments; slice++) {
-        uint64_t at = slice * program->segment_bytes;
-        xyl_step_t *step = xyl_node_step(
-            program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-            xyl_position_of(XYL_BUFFER_INPUT, problem->rank, at),
-            xyl_position_of(XYL_BUFFER_SEND, 0, at), program->segment_bytes);
-        step->cut.within = at;
-        step->cut.total = xyl_problem_bytes(problem);
+        xyl_step_t *step = xyl_node_segment_step(
+            program, problem,
+            problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
+            xyl_position_of(XYL_BUFFER_INPUT, problem->rank, 0),
+            xyl_position_of(XYL_BUFFER_SEND, 0, 0), slice);
         step->wait = xyl_wait_segment(slice);
         step->post = xyl_post_count(slice + 1, XYL_BOARD_ALL);
     }

@@ -14,7 +14,7 @@
 
 /* How an algorithm cuts a message: into about so many segments, of at least and
  * at most so many bytes. Rules of the table, settings and calls may say another
- * length. */
+ * length, but for a chain. */
 typedef struct xyl_node_cut {
     uint32_t segments;
     uint64_t least, most;
@@ -26,6 +26,23 @@ static inline uint64_t xyl_node_cut_length(uint64_t bytes, xyl_node_cut_t cut)
     if (bytes < cut.least)
         return cut.least;
     return bytes < cut.most ? bytes : cut.most;
+}
+
+/* Adds a step for a segment of a message that begins at `to` and `from`. */
+static inline xyl_step_t *
+xyl_node_segment_step(xyl_node_program_t *program, const xyl_problem_t *problem,
+                      xyl_step_kind_t kind, xyl_position_t to,
+                      xyl_position_t from, uint32_t segment)
+{
+    uint64_t at = segment * program->segment_bytes;
+    xyl_step_t *step;
+
+    to.at += at;
+    from.at += at;
+    step = xyl_node_step(program, kind, to, from, program->segment_bytes);
+    step->cut.within = at;
+    step->cut.total = xyl_problem_bytes(problem);
+    return step;
 }
 
 /* Bytes of a seat's block, and where it begins in the large buffer. */

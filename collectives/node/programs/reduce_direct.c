@@ -21,35 +21,15 @@ static int reduce_direct_publishes(const xyl_problem_t *problem)
            problem->rank != problem->root || !takes_send(problem);
 }
 
-static xyl_step_t *segment_step(xyl_node_program_t *program,
-                                const xyl_problem_t *problem,
-                                xyl_step_kind_t kind, xyl_position_t to,
-                                xyl_position_t from, uint32_t segment)
-{
-    xyl_step_t *step =
-        xyl_node_step(program, kind, to, from, program->segment_bytes);
-
-    step->cut.within = segment * program->segment_bytes;
-    step->cut.total = xyl_problem_bytes(problem);
-    return step;
-}
-
-static xyl_position_t reduce_direct_further(xyl_position_t spot, uint64_t by)
-{
-    spot.at += by;
-    return spot;
-}
-
 static void write_reduce_direct_input(const xyl_problem_t *problem,
                                       xyl_node_program_t *program,
                                       uint32_t segment)
 {
-    uint64_t at = segment * program->segment_bytes;
-    xyl_step_t *step = segment_step(
+    xyl_step_t *step = xyl_node_segment_step(
         program, problem,
         problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        reduce_direct_further(xyl_node_published(program, problem->rank), at),
-        xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
+        xyl_node_published(program, problem->rank),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), segment);
 
     step->wait = xyl_wait_segment(segment);
     step->post = xyl_post_count(segment + 1, XYL_BOARD_ALL);
@@ -61,15 +41,13 @@ static void write_reduce_direct_result(const xyl_problem_t *problem,
                                        xyl_node_program_t *program,
                                        uint32_t segment)
 {
-    uint64_t at = segment * program->segment_bytes;
-    xyl_position_t result = {XYL_BUFFER_RECV, 0, at};
-    xyl_step_t *step = segment_step(program, problem, XYL_STEP_NOTHING, result,
-                                    result, segment);
+    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    xyl_step_t *step = xyl_node_segment_step(program, problem, XYL_STEP_NOTHING,
+                                             result, result, segment);
 
     step->wait = xyl_wait_segment(segment); /* of its own */
-    step = segment_step(
-        program, problem, XYL_STEP_REDUCE, result,
-        reduce_direct_further(xyl_node_published(program, 0), at), segment);
+    step = xyl_node_segment_step(program, problem, XYL_STEP_REDUCE, result,
+                                 xyl_node_published(program, 0), segment);
     step->wait = xyl_wait_all(segment + 1);
     step->end_seat = problem->ranks;
     step->takes_send = takes_send(problem);

@@ -8,12 +8,10 @@ void xyl_node_write_results(const xyl_problem_t *problem,
 
     xyl_node_strand(program);
     for (slice = 0; slice < program->segments; slice++) {
-        uint64_t at = slice * program->segment_bytes;
-        xyl_step_t *step = xyl_node_step(
-            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, at),
-            xyl_position_of(XYL_BUFFER_BOARD, 0, at), program->segment_bytes);
-        step->cut.within = at;
-        step->cut.total = xyl_problem_bytes(problem);
+        xyl_step_t *step = xyl_node_segment_step(
+            program, problem, XYL_STEP_COPY,
+            xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+            xyl_position_of(XYL_BUFFER_BOARD, 0, 0), slice);
         step->or_itself = program->input_bytes != 0;
         step->wait = xyl_wait_word(slice);
         step->emits = slice;
