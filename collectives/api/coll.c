@@ -39,9 +39,8 @@ static xylem_status_t tag_prepare(xylem_team_t *team,
     return xyl_tags_reserve(team);
 }
 
-/* XYL_FLAG_ON_BOARD, where its tag has a board. */
 static xylem_status_t tag_way(xylem_team_t *team, const xylem_coll_args_t *args,
-                              int is_request, uint32_t *way)
+                              int is_request, xyl_way_t *way)
 {
     int has_board = 0;
     xylem_status_t status =
@@ -49,27 +48,27 @@ static xylem_status_t tag_way(xylem_team_t *team, const xylem_coll_args_t *args,
             ? XYLEM_OK /* its values are refused */
             : xyl_node_tag_join(team, args->tag, is_request, &has_board);
 
-    if (has_board)
-        *way |= XYL_FLAG_ON_BOARD;
+    way->has_board = (uint16_t)has_board;
     return status;
 }
 
-/* Of the flags of a call, beside the user's. Those with a type of the user's
- * are looked at when that has been replaced. `is_request`: it may be started
- * again.
- */
+/* The memory of a call with a type of the user's is found when that has been
+ * replaced. `is_request`: it may be started again. */
 static inline xylem_status_t way_of(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
-                                    int is_request, uint32_t *way_out)
+                                    int is_request, xyl_way_t *way_out)
 {
-    *way_out = xyl_sides_are_needed(args) ? 0 : xyl_device_way(team, args);
+    *way_out =
+        (xyl_way_t){.memory = (uint16_t)(xyl_sides_are_needed(args)
+                                             ? XYL_MEMORY_HOST
+                                             : xyl_device_memory(team, args))};
     return args->tag == 0 ? XYLEM_OK : tag_way(team, args, is_request, way_out);
 }
 
 static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     if (!xyl_sides_are_needed(args))
-        xyl_device_way_undo(team, args);
+        xyl_device_memory_undo(team, args);
 }
 
 /* Begins a call with those of the arguments that this rank uses, and checks
@@ -113,7 +112,7 @@ static xylem_status_t plan_packed(xyl_call_t *packed,
 
 /* For which no plan is kept. */
 static xylem_status_t plan_anew(xylem_team_t *team,
-                                const xylem_coll_args_t *args, uint32_t way,
+                                const xylem_coll_args_t *args, xyl_way_t way,
                                 const char *call, xylem_request_t **request_out)
 {
     xyl_call_t packed;
@@ -123,12 +122,12 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     if (xyl_sides_are_needed(args))
-        way |= xyl_device_way(team, &packed.args);
-    packed.args.flags |= way;
+        way.memory = (uint16_t)xyl_device_memory(team, &packed.args);
+    packed.way = way;
     status = plan_packed(&packed, &operation);
     if (status != XYLEM_OK) {
         if (xyl_sides_are_needed(args))
-            xyl_device_way_undo(team, &packed.args);
+            xyl_device_memory_undo(team, &packed.args);
         return status;
     }
     if (args->tag != 0)
@@ -148,7 +147,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
 
 /* A kept plan is for arguments that have passed before. */
 static xylem_status_t plan_call(xylem_team_t *team,
-                                const xylem_coll_args_t *args, uint32_t way,
+                                const xylem_coll_args_t *args, xyl_way_t way,
                                 const char *call, xylem_request_t **request_out)
 {
     xyl_operation_t *operation = xyl_plan_take(team, args, way);
@@ -213,7 +212,7 @@ static xylem_status_t no_turn(xylem_team_t *team, const xylem_coll_args_t *said)
 static xylem_status_t start_that_way(xylem_team_t *team,
                                      const xylem_coll_args_t *said,
                                      const xylem_coll_args_t *args,
-                                     uint32_t way, const char *call,
+                                     xyl_way_t way, const char *call,
                                      xylem_request_t **request_out)
 {
     xylem_request_t *request = NULL;
@@ -235,7 +234,7 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
 {
     const xylem_coll_args_t *said = args;
     xylem_coll_args_t own;
-    uint32_t way;
+    xyl_way_t way;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status != XYLEM_OK)
@@ -269,7 +268,8 @@ static int runs_inside(const xyl_operation_t *operation)
 }
 
 static xylem_status_t init_that_way(xylem_team_t *team,
-                                    const xylem_coll_args_t *args, uint32_t way,
+                                    const xylem_coll_args_t *args,
+                                    xyl_way_t way,
                                     xylem_request_t **request_out)
 {
     xylem_status_t status =
@@ -326,7 +326,7 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
 {
     const xylem_coll_args_t *args;
     xylem_coll_args_t own;
-    uint32_t way = 0;
+    xyl_way_t way = {0};
     xylem_status_t status =
         xyl_arguments_read(given, "xylem_coll_init", &own, &args);
 
@@ -454,7 +454,7 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     xyl_inline_outcome_t outcome = XYL_INLINE_NOT;
     xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
-    uint32_t way;
+    xyl_way_t way;
 
     if (status != XYLEM_OK)
         return status;
@@ -464,7 +464,7 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     status = way_of(team, args, 0, &way);
     if (status != XYLEM_OK)
         return status;
-    if (is_short && way == 0 &&
+    if (is_short && xyl_way_is_plain(way) &&
         args != &own) /* plans that run inside say no more */
         outcome = xyl_inline_call(team, args, 1, &operation);
     if (outcome == XYL_INLINE_DONE)

@@ -11,7 +11,8 @@
 
 typedef enum xyl_inline_outcome {
     XYL_INLINE_NOT,  /* nothing was done: the call goes the long way */
-    XYL_INLINE_ASKS, /* the same, until xyl_device_way has said where it goes */
+    XYL_INLINE_ASKS, /* the same, until xyl_device_memory has said where it goes
+                      */
     XYL_INLINE_DONE, /* it is over, without an error */
     XYL_INLINE_BEGUN /* *operation_out is active, and the caller's */
 } xyl_inline_outcome_t;

@@ -90,7 +90,7 @@ static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
     xyl_team_is_child(team, parent, request->number);
     xyl_node_team_places(team, request->has_place, all_have_places);
     if (all_offer && xyl_node_team_takes_board(team, request->offered)) {
-        xyl_device_way_goes_on(team, request->table[0].offer.word);
+        xyl_device_memory_goes_on(team, request->table[0].offer.word);
         request->offered = NULL;
     }
     return team;

@@ -57,8 +57,13 @@ static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
 
 static uint32_t problem_facts(const xyl_problem_t *problem)
 {
-    uint32_t facts = problem->on_device ? XYL_FACT_DEVICE : XYL_FACT_HOST;
+    uint32_t facts = XYL_FACT_HOST;
 
+    if (problem->on_device)
+        facts = XYL_FACT_DEVICE | (problem->side_by_side ? XYL_FACT_SIDE_BY_SIDE
+                                                         : XYL_FACT_IN_TURNS);
+    if (problem->is_unasked)
+        facts |= XYL_FACT_UNASKED;
     if (problem->shares_memory)
         facts |= XYL_FACT_MEMORY;
     if (problem->combines_sums)
@@ -210,20 +215,26 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
 static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                        const xyl_problem_t *problem, xyl_decision_t *decision)
 {
-    const xyl_rules_t *asked = xyl_tuning_asked(team->context);
+    const xyl_rules_t *rules = xyl_tuning_asked(team->context);
+    xyl_problem_t asked = *problem;
     const xyl_algorithm_t *algorithm;
     const xyl_rule_t *rule;
+    const char *why;
     size_t i;
 
-    for (i = 0; i < asked->count; i++) {
-        rule = &asked->rule[i];
+    for (i = 0; i < rules->count; i++) {
+        rule = &rules->rule[i];
         if (!xyl_rule_holds(rule, query))
             continue;
         if (rule->algorithm == NULL)
             return;
         algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
-        if (!rule_applies(rule, algorithm, query, problem))
+        asked.radix = rule->radix;
+        if (!xyl_algorithm_fits(algorithm, &asked, &why)) {
+            if (algorithm != NULL && team->context->config.verbose != 0)
+                xyl_choice_explain_passed(query, algorithm, why);
             continue;
+        }
         decision->named = (xyl_named_t){.algorithm = algorithm,
                                         .radix = rule->radix,
                                         .between_radix = rule->between_radix,
@@ -296,22 +307,35 @@ static const xyl_chooser_t chooser = {choose_level, choose_in_memory};
 
 /* ---- the decision ---- */
 
+/* A call that names an algorithm in memory of GPUs has its ranks tell one
+ * another where their buffers lie. */
+static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
+{
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+
+    if (args->algorithm != NULL &&
+        xyl_algorithm_parse(args->coll, args->algorithm, &named, why) &&
+        named.algorithm != NULL &&
+        (named.algorithm->needs & XYL_NEEDS_DEVICE) != 0)
+        return XYL_MEMORY_GPUS;
+    return (xyl_memory_t)way.memory;
+}
+
 /* The part of a problem that is equal on all ranks. */
 static xylem_status_t problem_outline(xylem_team_t *team,
                                       const xylem_coll_args_t *args,
-                                      int is_commutative,
+                                      xyl_way_t way, int is_commutative,
                                       xyl_problem_t *problem)
 {
     const xyl_group_t all = {team->size, team->rank, NULL};
 
-    xyl_call_outline(team, args, is_commutative, problem);
+    xyl_call_outline(team, args, way, is_commutative, problem);
     problem->in_arrival_order =
         xyl_call_takes_any_order(team, args, is_commutative);
     problem->shares_memory = (!problem->has_tag || problem->tag_has_board) &&
                              xyl_node_is_possible(team, problem);
-    problem->on_device = problem->shares_memory && !problem->has_tag &&
-                         !xyl_call_is_reproducible(team, args) &&
-                         xyl_device_is_possible(team, args, problem);
+    xyl_device_outline(team, args, memory_of(args, way), problem);
     problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (xyl_coll_varies(args->coll)) {
         problem->count = common_bytes(team, args);
@@ -337,7 +361,7 @@ static xylem_status_t knows_levels(xylem_team_t *team)
 }
 
 xylem_status_t xyl_choose_query(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
+                                const xylem_coll_args_t *args, xyl_way_t way,
                                 int is_commutative, xyl_problem_t *problem_out,
                                 xyl_query_t *query_out)
 {
@@ -345,7 +369,7 @@ xylem_status_t xyl_choose_query(xylem_team_t *team,
 
     if (status != XYLEM_OK)
         return status;
-    status = problem_outline(team, args, is_commutative, problem_out);
+    status = problem_outline(team, args, way, is_commutative, problem_out);
     if (status == XYLEM_OK)
         *query_out = query_of(team, problem_out);
     return status;
@@ -389,13 +413,14 @@ static xylem_status_t decide_algorithm(const xylem_team_t *team,
 }
 
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
-                          int is_commutative, xyl_choice_t *choice_out)
+                          xyl_way_t way, int is_commutative,
+                          xyl_choice_t *choice_out)
 {
     xyl_decision_t decision = {.by = NULL};
     xyl_problem_t problem;
     xyl_query_t query;
     xylem_status_t status =
-        xyl_choose_query(team, args, is_commutative, &problem, &query);
+        xyl_choose_query(team, args, way, is_commutative, &problem, &query);
 
     if (status == XYLEM_OK)
         status = by_call(args, &problem, &decision);
@@ -420,8 +445,8 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     const xyl_candidate_t *candidate;
     xyl_problem_t problem;
     xyl_query_t query;
-    xylem_status_t status =
-        xyl_choose_query(team, args, is_commutative, &problem, &query);
+    xylem_status_t status = xyl_choose_query(team, args, (xyl_way_t){0},
+                                             is_commutative, &problem, &query);
 
     if (status == XYLEM_OK)
         status = by_call(args, &problem, &decision);
@@ -518,14 +543,15 @@ uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
 {
     const xyl_candidate_t *next =
         xyl_tuning_candidates(team->context, args->coll);
+    const xyl_way_t plain = {0};
     const xyl_algorithm_t *last;
     xyl_problem_t problem;
     xyl_choice_t choice;
     xyl_query_t query;
     uint32_t count;
 
-    if (xyl_choose_query(team, args, 1, &problem, &query) != XYLEM_OK ||
-        xyl_choose(team, args, 1, &choice) != XYLEM_OK)
+    if (xyl_choose_query(team, args, plain, 1, &problem, &query) != XYLEM_OK ||
+        xyl_choose(team, args, plain, 1, &choice) != XYLEM_OK)
         return 0;
     count = other_segments(&choice, query.bytes, others);
     last = choice.algorithm;

@@ -13,13 +13,14 @@
  * need not agree on it. Fails when the call names an algorithm that the
  * collective does not have, or that does not fit. */
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
-                          int is_commutative, xyl_choice_t *choice_out);
+                          xyl_way_t way, int is_commutative,
+                          xyl_choice_t *choice_out);
 
 /* The query with which xyl_choose looks a call up in the tables, and the part
  * of the call's problem that is equal on all ranks. Fails for want of memory.
  */
 xylem_status_t xyl_choose_query(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
+                                const xylem_coll_args_t *args, xyl_way_t way,
                                 int is_commutative, xyl_problem_t *problem_out,
                                 xyl_query_t *query_out);
 

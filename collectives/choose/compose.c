@@ -195,6 +195,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
     args.flags &= ~XYLEM_FLAG_AUTOFREE;
     if (xyl_call_pack(operation->request.team, &args, &call) != XYLEM_OK)
         return NULL;
+    call.way = xyl_collective_of(operation)->key.way;
     if (xyl_call_resolve(&call) != XYLEM_OK ||
         xyl_coll_create(&call, &choice, &other) != XYLEM_OK) {
         xyl_call_give_up(&call);
@@ -203,7 +204,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
     xyl_call_fini(&call);
     other->subject = operation->subject;
     xyl_collective_bind(other, &args);
-    xyl_plan_describe(other, &args, 0);
+    xyl_plan_describe(other, &args, call.way);
     return other;
 }
 
@@ -296,8 +297,9 @@ static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
 xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out)
 {
-    xylem_status_t status = xyl_choose(
-        call->team, &call->args, call->combiner.is_commutative, choice_out);
+    xylem_status_t status =
+        xyl_choose(call->team, &call->args, call->way,
+                   call->combiner.is_commutative, choice_out);
 
     if (status == XYLEM_OK)
         status = creators[choice_out->algorithm->kind](call, choice_out,

@@ -16,6 +16,11 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
              const xyl_query_t *query, int is_commutative,
              const xyl_decision_t *decision, xyl_choice_t *choice_out);
 
+/* Prints that what a setting asks for cannot run, and why not. */
+void xyl_choice_explain_passed(const xyl_query_t *query,
+                               const xyl_algorithm_t *algorithm,
+                               const char *why);
+
 /* Prints it: what was chosen, by which rule or by whom, and what would have
  * come next. */
 void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,

@@ -113,12 +113,12 @@ static inline int call_may_run_inline(const xyl_operation_t *operation,
 
 /* All that a plan depends on. */
 static inline int plan_suits(const xyl_operation_t *operation,
-                             const xylem_coll_args_t *args, uint32_t flags)
+                             const xylem_coll_args_t *args, xyl_way_t way)
 {
     const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
-    return call_is_alike(operation, args) &&
-           ((key->args.flags ^ flags) & ~FLAGS_BOUND) == 0 &&
+    return call_is_alike(operation, args) && xyl_way_is(key->way, way) &&
+           ((key->args.flags ^ args->flags) & ~FLAGS_BOUND) == 0 &&
            (key->says_more
                 ? details_are_alike(&key->args, args, operation->request.team)
                 : !xyl_args_say_more(args));
@@ -196,7 +196,7 @@ static int place_fill(plan_place_t *places, xyl_operation_t *operation)
 static xyl_operation_t *place_empty_owners(xylem_context_t *context,
                                            plan_place_t *place,
                                            const xylem_coll_args_t *args,
-                                           uint32_t flags)
+                                           xyl_way_t way)
 {
     xyl_operation_t *operation = NULL;
     uintptr_t kept;
@@ -205,7 +205,7 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
         return NULL;
     kept = atomic_load_explicit(&place->kept, memory_order_relaxed);
     if ((kept & PLACE_OWNERS) != 0 &&
-        (args == NULL || plan_suits(plan_in(kept), args, flags))) {
+        (args == NULL || plan_suits(plan_in(kept), args, way))) {
         operation = plan_in(kept);
         atomic_store_explicit(&place->kept, 0, memory_order_release);
     }
@@ -217,22 +217,22 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
 /* The same of any plan; one that turns out to be for other calls is put back
  * among `places`. */
 static xyl_operation_t *place_empty(xylem_context_t *context,
-                                    plan_place_t *places, unsigned way,
+                                    plan_place_t *places, unsigned number,
                                     const xylem_coll_args_t *args,
-                                    uint32_t flags)
+                                    xyl_way_t way)
 {
     uintptr_t kept =
-        atomic_load_explicit(&places[way].kept, memory_order_relaxed);
+        atomic_load_explicit(&places[number].kept, memory_order_relaxed);
     xyl_operation_t *operation = plan_in(kept);
 
     if ((kept & PLACE_OWNERS) != 0)
-        return place_empty_owners(context, &places[way], args, flags);
+        return place_empty_owners(context, &places[number], args, way);
     /* Partner: the exchange that put it there. */
     if (kept == 0 || !atomic_compare_exchange_strong_explicit(
-                         &places[way].kept, &kept, 0, memory_order_acq_rel,
+                         &places[number].kept, &kept, 0, memory_order_acq_rel,
                          memory_order_relaxed))
         return NULL;
-    if (args == NULL || plan_suits(operation, args, flags))
+    if (args == NULL || plan_suits(operation, args, way))
         return operation;
     if (!place_fill(places, operation))
         xyl_request_release(&operation->request);
@@ -244,22 +244,21 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 /* Who is told of its end, when it has hung, what it is matched by, and where.
  */
 static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args,
-                    uint32_t flags)
+                    xyl_way_t way)
 {
-    operation->request.flags = flags;
+    operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
     operation->limit_s = args->limit_s;
     operation->tag = args->tag;
-    if ((flags & XYL_FLAG_ON_BOARD) != 0)
+    if (way.has_board)
         xyl_node_stages_move(
             operation, xyl_node_tag_board(operation->request.team, args->tag));
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
-                               const xylem_coll_args_t *args, uint32_t way)
+                               const xylem_coll_args_t *args, xyl_way_t way)
 {
-    const uint32_t flags = args->flags | way;
     uint64_t mark = mark_of(args);
     plan_place_t *places = places_for(team, mark);
     xyl_operation_t *operation = NULL;
@@ -269,10 +268,10 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
         return NULL;
     for (i = 0; i < WAYS && operation == NULL; i++)
         if (place_may_suit(&places[i], mark))
-            operation = place_empty(team->context, places, i, args, flags);
+            operation = place_empty(team->context, places, i, args, way);
     if (operation == NULL)
         return NULL;
-    set_end(operation, args, flags);
+    set_end(operation, args, way);
     xyl_collective_bind(operation, args);
     return operation;
 }
@@ -309,7 +308,7 @@ void xyl_plan_withdraw(xyl_operation_t *operation)
            operation)
         place++;
     atomic_store_explicit(&place->kept, 0, memory_order_release);
-    set_end(operation, &(xylem_coll_args_t){.flags = 0}, 0);
+    set_end(operation, &(xylem_coll_args_t){.flags = 0}, (xyl_way_t){0});
 }
 
 /* ---- keeping ---- */
@@ -335,7 +334,7 @@ static uint8_t addresses_like(const void *address, int is_needed)
 }
 
 static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
-                    const xylem_coll_args_t *args, uint32_t way)
+                    const xylem_coll_args_t *args, xyl_way_t way)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     int is_root = xyl_args_is_root(args, team->rank),
@@ -345,7 +344,7 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     int is_full = args->count != 0 || varies;
 
     key->args = *args;
-    key->args.flags |= way;
+    key->way = way;
     if (xyl_coll_has_arrays(args->coll))
         xyl_arrays_leave_out(&key->args, is_root);
     key->says_more = xyl_args_say_more(args) || xyl_coll_has_arrays(args->coll);
@@ -389,7 +388,8 @@ static int runs_inline(const xyl_operation_t *operation)
     const xylem_coll_args_t *args = &collective->key.args;
 
     return xyl_args_untagged_more(args) == 0 &&
-           (args->flags & ~(FLAGS_BOUND | XYL_FLAG_ON_BOARD)) == 0 &&
+           (args->flags & ~FLAGS_BOUND) == 0 &&
+           collective->key.way.memory == XYL_MEMORY_HOST &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&
            (!xyl_observer_records(context->observer) ||
@@ -416,7 +416,7 @@ static int types_may_go(const xyl_operation_t *operation,
 }
 
 void xyl_plan_describe(xyl_operation_t *operation,
-                       const xylem_coll_args_t *args, uint32_t way)
+                       const xylem_coll_args_t *args, xyl_way_t way)
 {
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
@@ -453,7 +453,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
         return 1;
     /* The last has been found the least. */
     for (way = WAYS; way-- > 0 && evicted == NULL;)
-        evicted = place_empty(team->context, places, way, NULL, 0);
+        evicted = place_empty(team->context, places, way, NULL, (xyl_way_t){0});
     if (evicted == NULL)
         return 0;
     xyl_request_release(&evicted->request);

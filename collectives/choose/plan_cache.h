@@ -27,12 +27,12 @@ static inline int xyl_args_say_more(const xylem_coll_args_t *args)
     return (xyl_args_untagged_more(args) | args->tag) != 0;
 }
 
-/* An idle operation planned for calls like `args` that go that way (flags
- * beside the user's), bound to its buffers and callbacks; NULL: there is none,
- * or the arguments want a closer look. The caller owns it, and either gives it
- * to the user (xyl_request_revive) or runs it and keeps it again. */
+/* An idle operation planned for calls like `args` that go that way, bound to
+ * its buffers and callbacks; NULL: there is none, or the arguments want a
+ * closer look. The caller owns it, and either gives it to the user
+ * (xyl_request_revive) or runs it and keeps it again. */
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
-                               const xylem_coll_args_t *args, uint32_t way);
+                               const xylem_coll_args_t *args, xyl_way_t way);
 
 /* The same for a short form that runs inside the call, while the plan stays
  * where it lies; not bound. The engine's owner. */
@@ -44,7 +44,7 @@ void xyl_plan_withdraw(xyl_operation_t *operation);
 
 /* Remembers what the operation was planned for, so that it may be kept. */
 void xyl_plan_describe(xyl_operation_t *operation,
-                       const xylem_coll_args_t *args, uint32_t way);
+                       const xylem_coll_args_t *args, xyl_way_t way);
 
 /* Takes over an idle operation; returns 0 when it is not worth keeping. */
 int xyl_plan_keep(xyl_operation_t *operation);

@@ -341,8 +341,8 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
     if ((needs & XYL_NEEDS_EVEN) != 0 && problem->ranks % 2 != 0)
         return "needs an even number of ranks";
     if ((needs & XYL_NEEDS_DEVICE) != 0 && !problem->on_device)
-        return "needs buffers in memory of GPUs, XYLEM_CUDA_DIRECT, an "
-               "operation that they have, and a node that shares memory";
+        return problem->off_device != NULL ? problem->off_device
+                                           : "needs buffers in memory of GPUs";
     if (algorithm->kind == XYL_ALGORITHM_NODE && !problem->shares_memory)
         return "needs ranks that share memory";
     if (is_of_levels && !problem->is_commutative && !problem->fills_nodes)

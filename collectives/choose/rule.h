@@ -16,13 +16,18 @@ enum {
     XYL_FACT_MANY = 4,     /* at least as many as the largest has ranks */
     XYL_FACT_ROOM = 8,     /* their memory has room for an alltoall's blocks */
     XYL_FACT_MEMORY = 16,  /* all are on one node and share memory */
-    XYL_FACT_DEVICE = 32,  /* and their buffers lie in that of GPUs */
+    XYL_FACT_DEVICE = 32,  /* and tell one another of that of GPUs */
     XYL_FACT_ORDER = 64,   /* contributions are combined as they come */
     XYL_FACT_HOST = 128,   /* no buffer lies in memory of GPUs */
     XYL_FACT_FIXED = 256,  /* contributions are combined in a fixed order, which
                               need not be that of ranks */
-    XYL_FACT_SUMS = 512    /* contributions are summed so that the order leaves
+    XYL_FACT_SUMS = 512,   /* contributions are summed so that the order leaves
                               no trace */
+    XYL_FACT_UNASKED = 1024, /* device, as the user says of all buffers */
+    XYL_FACT_SIDE_BY_SIDE =
+        2048,                /* device, and no ranks take turns on a GPU:
+                                each has its own, or they share it by MPS */
+    XYL_FACT_IN_TURNS = 4096 /* device, and they do */
 };
 
 /* How ranks come to a call, as far as it is known; bits. */

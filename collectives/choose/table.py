@@ -11,7 +11,8 @@ import sys
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 TEAMS = ["node", "nodes", "seats", "leaders", "board"]
 FACTS = ["shared", "switches", "many nodes", "room", "memory", "device",
-         "any order", "host", "fixed order", "same bits"]
+         "any order", "host", "fixed order", "same bits", "unasked",
+         "side by side", "in turns"]
 ARRIVALS = ["synchronised", "random", "late"]
 
 

@@ -169,8 +169,9 @@ static xylem_status_t read_arrivals(const reader_t *reader, const json_t *json)
 static int facts_read(const json_t *json, uint32_t *facts)
 {
     static const char *const words[] = {
-        "shared",    "switches", "many nodes",  "room",      "memory", "device",
-        "any order", "host",     "fixed order", "same bits", NULL};
+        "shared",  "switches",     "many nodes", "room",        "memory",
+        "device",  "any order",    "host",       "fixed order", "same bits",
+        "unasked", "side by side", "in turns",   NULL};
 
     return json_is_array(json) &&
            (json_array_size(json) == 0 || words_read(json, words, facts));
@@ -209,7 +210,9 @@ static xylem_status_t read_pays(const reader_t *reader, const json_t *json)
                              "\"when\" (a list of \"shared\", \"switches\", "
                              "\"many nodes\", \"room\", \"memory\", "
                              "\"device\", \"any order\", \"host\", "
-                             "\"fixed order\"), "
+                             "\"fixed order\", \"same bits\", "
+                             "\"unasked\", \"side by side\", "
+                             "\"in turns\"), "
                              "\"node_ranks\" and \"node_bytes\"");
         }
     }

@@ -47,6 +47,61 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
     return status;
 }
 
+/* ---- memory of GPUs ---- */
+
+/* The rule may hold in calls whose ranks have asked where buffers lie, and in
+ * no others. */
+static int rule_wants_answers(const xyl_rule_t *rule,
+                              const xyl_algorithm_t *algorithm)
+{
+    int is_of_gpus = (algorithm->needs & XYL_NEEDS_DEVICE) != 0;
+    uint32_t i, facts;
+
+    for (i = 0; i < rule->pays_count; i++) {
+        facts = rule->pays[i].facts;
+        if ((facts & XYL_FACT_UNASKED) == 0 &&
+            (is_of_gpus || (facts & XYL_FACT_DEVICE) != 0))
+            return 1;
+    }
+    return is_of_gpus && rule->pays_count == 0;
+}
+
+static uint64_t asked_from(const tuning_t *tuning, xylem_coll_t coll)
+{
+    uint64_t least = UINT64_MAX;
+    size_t i;
+
+    for (i = 0; i < tuning->asked.count; i++) {
+        const xyl_rule_t *rule = &tuning->asked.rule[i];
+        const xyl_algorithm_t *algorithm =
+            rule->algorithm == NULL || (rule->colls >> coll & 1) == 0
+                ? NULL
+                : xyl_algorithm_find(coll, rule->algorithm);
+        if (algorithm != NULL && rule->bytes_min < least &&
+            rule_wants_answers(rule, algorithm))
+            least = rule->bytes_min;
+    }
+    return least;
+}
+
+static void gpus_from_set(xyl_tuned_t *tuned)
+{
+    const xyl_candidate_t *candidate;
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        uint64_t *least = &tuned->gpus_from[coll];
+        *least = asked_from(tuned->tuning, coll);
+        candidate = tuned->tuning->of[coll];
+        for (; candidate->rule != NULL; candidate++)
+            if (candidate->rule->bytes_min < *least &&
+                rule_wants_answers(candidate->rule, candidate->algorithm))
+                *least = candidate->rule->bytes_min;
+    }
+}
+
+/* ---- candidates ---- */
+
 /* Those of a table that a collective has an algorithm for; returns how many,
  * and writes them unless `to` is NULL. */
 static size_t add_candidates(const xyl_rules_t *table, xylem_coll_t coll,
@@ -69,8 +124,9 @@ static size_t add_candidates(const xyl_rules_t *table, xylem_coll_t coll,
 }
 
 /* So that no call looks for names. */
-static xylem_status_t list_candidates(tuning_t *tuning)
+static xylem_status_t list_candidates(xyl_tuned_t *tuned)
 {
+    tuning_t *tuning = tuned->tuning;
     const xyl_rules_t *tables[] = {&tuning->table, &xyl_rules_builtin};
     size_t count = XYLEM_COLL_COUNT, t;
     xyl_candidate_t *next;
@@ -87,6 +143,7 @@ static xylem_status_t list_candidates(tuning_t *tuning)
         for (t = 0; t < 2; t++)
             next += add_candidates(tables[t], coll, next);
     }
+    gpus_from_set(tuned);
     return XYLEM_OK;
 }
 
@@ -159,7 +216,7 @@ static xylem_status_t tuning_joins(xylem_context_t *context)
     tuning->limits = xyl_limits_builtin;
     arrivals_set(tuning, &context->config);
     free(tuning->candidates);
-    return list_candidates(tuning);
+    return list_candidates(tuned_of(context));
 }
 
 /* Each collective had a setting of its own. */
@@ -191,7 +248,8 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
     tuning = calloc(1, sizeof *tuning);
     if (tuning == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
-    *tuned_of(context) = (xyl_tuned_t){&tuning->limits, tuning};
+    *tuned_of(context) =
+        (xyl_tuned_t){.limits = &tuning->limits, .tuning = tuning};
     tuning->limits = xyl_limits_builtin;
     if (config->tuning != 0)
         read_table(tuning, text_of(config->tuning), &config->tuning);
@@ -200,7 +258,7 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
         status = read_asked(tuning, asked);
     }
     arrivals_set(tuning, config);
-    return status == XYLEM_OK ? list_candidates(tuning) : status;
+    return status == XYLEM_OK ? list_candidates(tuned_of(context)) : status;
 }
 
 static void tuning_ends(xylem_context_t *context)

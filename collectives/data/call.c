@@ -37,7 +37,8 @@ int xyl_call_takes_any_order(const xylem_team_t *team,
 }
 
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
-                      int is_commutative, xyl_problem_t *problem_out)
+                      xyl_way_t way, int is_commutative,
+                      xyl_problem_t *problem_out)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     size_t type_bytes = xylem_type_bytes(args->type);
@@ -53,7 +54,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .is_in_place = call_is_in_place(args),
         .is_commutative = is_commutative,
         .has_tag = args->tag != 0,
-        .tag_has_board = (args->flags & XYL_FLAG_ON_BOARD) != 0,
+        .tag_has_board = way.has_board,
         .labels_max =
             args->tag == 0 ? 0 : XYL_TAG_SEQUENCES * XYL_TEAM_SEGMENT_TAGS - 1,
     };
@@ -206,8 +207,8 @@ static xylem_status_t find_problem(xyl_call_t *call)
     xylem_status_t status = XYLEM_OK;
     int sends, receives;
 
-    xyl_call_outline(call->team, &call->args, call->combiner.is_commutative,
-                     &call->problem);
+    xyl_call_outline(call->team, &call->args, call->way,
+                     call->combiner.is_commutative, &call->problem);
     call->problem.combines_sums = call->combiner.binned != NULL;
     call->problem.in_arrival_order = xyl_call_takes_any_order(
         call->team, &call->args, call->combiner.is_commutative);

@@ -8,16 +8,13 @@
 #include "collectives/data/sides.h"
 #include "runtime/core/team.h"
 
-/* Of the flags of a call, beside the user's: it has a tag, and a board by that.
- */
-#define XYL_FLAG_ON_BOARD 0x40000000u
-
 typedef struct xyl_call {
     xylem_team_t *team;
     /* Names no type of the user's; arrays and callbacks that this rank has no
      * use for are NULL. In terms that all ranks share: blocks are of bytes,
      * and sums may stand for numbers, which then lie elsewhere. */
     xylem_coll_args_t args;
+    xyl_way_t way;
     const void *send;     /* the user's, and */
     size_t element_bytes; /* of an element there, packed, of what is combined */
     uint64_t word;        /* what all ranks of it call, see call_word.h */
@@ -38,12 +35,13 @@ int xyl_call_takes_any_order(const xylem_team_t *team,
 
 /* The part of the problem that says nothing of differing blocks. */
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
-                      int is_commutative, xyl_problem_t *problem_out);
+                      xyl_way_t way, int is_commutative,
+                      xyl_problem_t *problem_out);
 
 /* Begins a call: its team, its sides, and what this rank uses of the arguments,
  * with packed types but not yet in common terms. The values of these are to be
- * checked then, and flags beside the user's may be added. After a failure there
- * is nothing to give back. */
+ * checked then, and its way to be set. After a failure there is nothing to give
+ * back. */
 xylem_status_t xyl_call_pack(xylem_team_t *team, const xylem_coll_args_t *said,
                              xyl_call_t *call_out);
 /* Blocks are of bytes from then on, which ranks may describe by different

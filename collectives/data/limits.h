@@ -60,8 +60,6 @@
     X(level_turn, 64, 1 << 30, "where another level waits")                    \
     X(level_first, 0, 1 << 30,                                                 \
       "a message for which the net comes first, at most")                      \
-    X(device_asks, 0, 1 << 30,                                                 \
-      "a message, or block, for which ranks ask where buffers lie, at least")  \
     X(device_chunk, 4096, 1 << 26,                                             \
       "of a copy between GPUs that goes through the host, at a time")          \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
@@ -75,15 +73,22 @@ typedef struct xyl_limits {
 /* What choose/tuning.c keeps with a context, which sets it as that begins. */
 typedef struct xyl_tuned {
     const xyl_limits_t *limits;
+    /* The least bytes, as rules count them, that a rule for memory of GPUs has;
+     * UINT64_MAX: the collective has none. Shorter calls need not know where
+     * buffers lie. */
+    uint64_t gpus_from[XYLEM_COLL_COUNT];
     struct xyl_tuning *tuning; /* NULL: nothing is set */
 } xyl_tuned_t;
+
+static inline const xyl_tuned_t *xyl_tuned_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_TUNING];
+}
 
 /* Those of a context. */
 static inline const xyl_limits_t *xyl_limits_of(const xylem_context_t *context)
 {
-    const xyl_tuned_t *tuned = context->attached[XYL_MODULE_TUNING];
-
-    return tuned->limits;
+    return xyl_tuned_of(context)->limits;
 }
 
 #endif

@@ -12,6 +12,29 @@
 
 struct xyl_limits;
 
+/* Where the buffers of a call lie, as far as all its ranks know alike. */
+typedef enum xyl_memory {
+    XYL_MEMORY_HOST, /* a rank that has others uses mirrors of its own accord */
+    XYL_MEMORY_GPUS  /* in memory of GPUs on some: ranks tell one another */
+} xyl_memory_t;
+
+/* What is found of a call beside its arguments, alike on all ranks; all 0
+ * where there is nothing particular. */
+typedef struct xyl_way {
+    uint16_t memory;    /* xyl_memory_t */
+    uint16_t has_board; /* its tag has a board: node/tagged.h */
+} xyl_way_t;
+
+static inline int xyl_way_is_plain(xyl_way_t way)
+{
+    return (way.memory | way.has_board) == 0;
+}
+
+static inline int xyl_way_is(xyl_way_t a, xyl_way_t b)
+{
+    return ((a.memory ^ b.memory) | (a.has_board ^ b.has_board)) == 0;
+}
+
 /* What a program in the memory of a node is written for, beside the problem.
  * Equal on its ranks. */
 typedef struct xyl_problem_on_node {
@@ -61,10 +84,14 @@ typedef struct xyl_problem {
     int tag_has_board;    /* on one node: node/tagged.h */
     uint32_t labels_max;  /* of the messages of a schedule; 0: as it wishes */
     int shares_memory;    /* all ranks live on one node and can */
-    int on_device;   /* and ask each other for buffers in memory of GPUs, of
-                        which kernels may do what the collective does */
-    int fills_nodes; /* ranks are numbered node after node */
-    uint32_t radix;  /* 0: the algorithm's own choice */
+    int on_device; /* and tell one another of buffers in memory of GPUs, of
+                      which kernels may do what the collective does */
+    const char *off_device; /* else why not, a static string that may follow the
+                               name of an algorithm; NULL: so are all others */
+    int side_by_side;       /* no ranks take turns on a GPU */
+    int is_unasked;         /* the user says where all buffers lie */
+    int fills_nodes;        /* ranks are numbered node after node */
+    uint32_t radix;         /* 0: the algorithm's own choice */
     uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */
     xyl_problem_on_node_t node;
 } xyl_problem_t;

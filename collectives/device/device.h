@@ -11,11 +11,10 @@
 /* State of the team, see way.h. */
 struct xyl_device_team *xyl_device_of_team(const xylem_team_t *team);
 
-/* Whether the ranks of a call ask each other for their buffers, as all ranks
- * find alike, and kernels may be able to do what it asks for. */
-int xyl_device_is_possible(const xylem_team_t *team,
-                           const xylem_coll_args_t *args,
-                           const xyl_problem_t *problem);
+/* Fills in what a call's problem says of memory of GPUs, alike on all ranks;
+ * the rest is there. */
+void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
+                        xyl_memory_t memory, xyl_problem_t *problem);
 
 /* A buffer as other processes of the machine find it. Travels between ranks. */
 typedef struct xyl_device_name {

@@ -87,6 +87,7 @@ enum { XYL_DEVICE_NAMES, XYL_DEVICE_MIRRORED, XYL_DEVICE_BARRIER };
 /* The same of all stages of a rank. */
 struct xyl_device_plan {
     const xyl_device_design_t *design;
+    const char *name; /* of the algorithm */
     xyl_exec_t *exec;
     const xyl_cuda_library_t *library; /* NULL: its buffers are the host's */
     xylem_context_t *context;
@@ -112,6 +113,7 @@ struct xyl_device_plan {
     uint32_t phases, phases_max;
     int is_direct;
     int is_learning;          /* which GPUs reach one another, so it is not */
+    const char *mirrored_for; /* why it was not, the last time; NULL: it was */
     void *room;               /* of such designs */
     xyl_device_task_t *tasks; /* [tasks_max] */
     uint32_t tasks_max;

@@ -256,17 +256,37 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-static int may_go_directly(const xyl_device_plan_t *plan)
+/* Why it cannot go directly, on *rank_out; NULL: it can, as far as buffers
+ * tell. */
+static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
+                                      uint32_t *rank_out)
 {
     uint32_t rank, with_gpus = 0;
 
     for (rank = 0; rank < plan->problem.ranks; rank++) {
         const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-        if (offer->kind == XYL_DEVICE_HOST || offer->is_bad)
-            return 0;
+        *rank_out = rank;
+        if (offer->kind == XYL_DEVICE_HOST)
+            return "has buffers in memory of the host alone";
+        if (offer->is_bad)
+            return "has memory that other processes cannot open, or no kernel "
+                   "for it";
         with_gpus += offer->kind == XYL_DEVICE_GPU;
     }
-    return with_gpus != 0;
+    return with_gpus != 0 ? NULL : "has no buffers, as all others";
+}
+
+/* Said when it changes, to users who ask what is chosen. */
+static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
+                            const char *why)
+{
+    if (why != NULL && why != plan->mirrored_for &&
+        plan->context->config.verbose != 0)
+        xyl_log(XYL_LOG_NONE,
+                "select: %s goes on mirrors, in place of %s: rank %u %s",
+                xyl_coll_traits(plan->problem.coll)->name, plan->name, rank,
+                why);
+    plan->mirrored_for = why;
 }
 
 /* Mirrors are taken when it is known that they are needed. */
@@ -360,10 +380,15 @@ static void forget_freed(const xyl_device_plan_t *plan)
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 {
     xylem_status_t status = XYLEM_OK;
+    uint32_t rank = 0;
+    const char *why = what_keeps_mirrors(plan, &rank);
 
     forget_freed(plan);
-    plan->is_direct = may_go_directly(plan);
+    plan->is_direct = why == NULL;
     plan->is_learning = plan->is_direct && !xyl_device_reach_is_known(plan);
+    if (plan->is_learning)
+        why = "and others have GPUs that are not known to reach one another";
+    mirrors_explain(plan, rank, why);
     if (plan->is_learning) {
         xyl_device_reach_learn(plan, xyl_device_reach_of(plan->context));
         plan->is_direct = 0;
@@ -599,6 +624,7 @@ static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
     plan->problem = *problem;
     plan->op = reduces ? han->args->op : XYLEM_BOR;
     plan->type = reduces ? han->args->type : XYLEM_BYTE;
+    plan->name = han->choice->algorithm->name;
     plan->count = problem->count;
     plan->element_bytes = problem->element_bytes;
     plan->offer_bytes = sizeof(xyl_device_offer_t);

@@ -1,12 +1,14 @@
 /* Whether the ranks of a team ask each other, in a call, where their buffers
- * lie. All ranks have to know alike whether they do, though one may have met
- * its first buffer in memory of a GPU while others are many calls ahead or
- * behind. So calls that may ever ask are numbered, and a word that the team's
- * ranks share says from which number on they do:
+ * lie (XYL_MEMORY_GPUS). All ranks have to know alike whether they do, though
+ * one may have met its first buffer in memory of a GPU while others are many
+ * calls ahead or behind. So calls that may ever ask are numbered, and a word
+ * that the team's ranks share says from which number on they do:
  *
  *   nobody has met such a buffer    the greatest number that any rank may have
  *                                   come to: who is ahead has reserved some
- *   somebody has                    the first number with which ranks ask
+ *   somebody has                    the first number with which ranks ask, and
+ *                                   whether ranks that share a GPU run kernels
+ *                                   side by side there, as that rank knows
  *
  * It goes from the one to the other by a swap, once, to a number that nobody
  * has reserved. Where no rank has a GPU a call costs a count, and now and then
@@ -14,6 +16,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
 #include "collectives/data/op.h"
@@ -25,8 +28,9 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
 
-/* Of the word. */
+/* Of the word, beside the number. */
 static const uint64_t they_ask = UINT64_C(1) << 63;
+static const uint64_t side_by_side = UINT64_C(1) << 62;
 
 enum { RESERVE_LEAST = 4, RESERVE_MOST = 256 };
 
@@ -42,7 +46,7 @@ static uint64_t sum_of(const xylem_team_t *team, const uint64_t *counts)
     return sum;
 }
 
-/* What all ranks know alike; of the rest, enough. */
+/* What all ranks know alike, as rules count it. */
 static uint64_t bytes_of(const xylem_team_t *team,
                          const xylem_coll_args_t *args)
 {
@@ -59,7 +63,7 @@ static uint64_t bytes_of(const xylem_team_t *team,
     case XYLEM_COLL_GATHERV:
     case XYLEM_COLL_SCATTERV:
     case XYLEM_COLL_ALLTOALLV:
-        return UINT64_MAX;
+        return 0;
     default:
         return args->count * type_bytes;
     }
@@ -75,6 +79,12 @@ static int is_combined(const xylem_coll_args_t *args)
             args->type != XYLEM_PAIR_LONG_DOUBLE_INT);
 }
 
+/* The ranks have memory in common. */
+static int has_word(const xylem_team_t *team)
+{
+    return team->context->shm != NULL && team->may_share && team->size > 1;
+}
+
 /* Equal on all ranks. */
 static int may_ask_in_turn(const xylem_team_t *team,
                            const xylem_coll_args_t *args)
@@ -83,10 +93,9 @@ static int may_ask_in_turn(const xylem_team_t *team,
 
     return args->coll < XYLEM_COLL_COUNT && xyl_device_has_tasks(args->coll) &&
            args->algorithm == NULL && args->segment_bytes == 0 &&
-           (args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0 &&
-           context->shm != NULL && team->may_share && team->size > 1 &&
+           (args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0 && has_word(team) &&
            team->size <= XYL_CUDA_OPERANDS_MAX && is_combined(args) &&
-           bytes_of(team, args) >= xyl_limits_of(context)->device_asks;
+           bytes_of(team, args) >= xyl_tuned_of(context)->gpus_from[args->coll];
 }
 
 /* Calls with tags are in no turn. */
@@ -110,18 +119,42 @@ static uint64_t reserved_from(uint64_t number)
     return number + (some < RESERVE_MOST ? some : RESERVE_MOST);
 }
 
+static uint64_t number_in(uint64_t word)
+{
+    return word & ~(they_ask | side_by_side);
+}
+
+/* What a rank says that has met a buffer in memory of a GPU; 0: it has not. */
+static uint64_t word_of_rank(const xylem_team_t *team,
+                             const xylem_coll_args_t *args)
+{
+    const xyl_cuda_library_t *library =
+        xyl_cuda_library_of(xyl_collective_exec(team->context, args));
+    xyl_cuda_device_t device = {.is_mps = 0};
+    int devices = 0;
+
+    if (library == NULL)
+        return 0;
+    if (library->devices(&devices) == 0 &&
+        (team->size <= (uint32_t)devices ||
+         (library->device(0, &device) == 0 && device.is_mps)))
+        return they_ask | side_by_side;
+    return they_ask;
+}
+
 /* The word, when it says of `number` what it will always say; if all that is
- * said of it is that nobody asks, it says so up to `reserved`. */
+ * said of it is that nobody asks, it says so up to `reserved`. `says`: of this
+ * rank, see above. */
 static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
-                            uint64_t reserved, int is_met)
+                            uint64_t reserved, uint64_t says)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
 
     for (;;) {
-        if ((seen & they_ask) != 0 || (!is_met && seen >= number))
+        if ((seen & they_ask) != 0 || (says == 0 && seen >= number))
             return seen;
-        if (is_met)
-            next = they_ask | (seen < number ? number : seen + 1);
+        if (says != 0)
+            next = says | (seen < number ? number : seen + 1);
         else
             next = reserved;
         /* Nothing else is said by it. */
@@ -142,12 +175,13 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     if (word == NULL) /* no memory: nor has the call any */
         return 0;
     said = word_settle(word, number, reserved_from(number),
-                       is_on_gpu(team->context, args));
+                       word_of_rank(team, args));
     if ((said & they_ask) == 0) {
         state->reserved = said;
         return 0;
     }
-    state->asks_from = said & ~they_ask;
+    state->asks_from = number_in(said);
+    state->side_by_side = (said & side_by_side) != 0;
     return number >= state->asks_from;
 }
 
@@ -159,23 +193,41 @@ static int goes_by_buffer(const xylem_context_t *context,
            args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll);
 }
 
-uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args)
+/* Such a call is in no turn; but how GPUs are shared one rank says for all. */
+static xyl_memory_t memory_by_buffer(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     xyl_device_team_t *state)
+{
+    if (args->tag != 0 || !is_on_gpu(team->context, args))
+        return XYL_MEMORY_HOST;
+    if (state->asks_from == 0 && has_word(team))
+        (void)asks_from(team, args, state, state->calls + 1);
+    return XYL_MEMORY_GPUS;
+}
+
+static xyl_memory_t memory_if(int they_do)
+{
+    return they_do ? XYL_MEMORY_GPUS : XYL_MEMORY_HOST;
+}
+
+xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
+                                    const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
     xyl_device_team_t *state = xyl_device_of_team(team);
     uint64_t number;
 
     if (goes_by_buffer(context, args))
-        return args->tag == 0 && is_on_gpu(context, args) ? XYL_FLAG_ASKS : 0;
+        return memory_by_buffer(team, args, state);
     if (!may_ask(team, args))
-        return 0;
+        return XYL_MEMORY_HOST;
     number = ++state->calls;
     if (state->asks_from != 0)
-        return number >= state->asks_from ? XYL_FLAG_ASKS : 0;
+        return memory_if(number >= state->asks_from);
     if (number <= state->reserved &&
         (context->execs.count == 1 || !is_on_gpu(context, args)))
-        return 0;
-    return asks_from(team, args, state, number) ? XYL_FLAG_ASKS : 0;
+        return XYL_MEMORY_HOST;
+    return memory_if(asks_from(team, args, state, number));
 }
 
 /* The numbers of these are the tags, as the calls may come in any order. */
@@ -195,8 +247,9 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
     word = xyl_node_team_word(team, 1);
     if (word == NULL) /* no memory: nor has the call any */
         return 1;
-    said = word_settle(word, args->tag, args->tag, is_on_gpu(context, args));
-    return (said & they_ask) == 0 || args->tag < (said & ~they_ask);
+    said = word_settle(word, args->tag, args->tag,
+                       is_on_gpu(context, args) ? they_ask : 0);
+    return (said & they_ask) == 0 || args->tag < number_in(said);
 }
 
 int xyl_device_never_asks(const xylem_team_t *team,
@@ -209,28 +262,53 @@ int xyl_device_never_asks(const xylem_team_t *team,
            (!goes_by_buffer(context, args) && !may_ask(team, args));
 }
 
-void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args)
+void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     if (!goes_by_buffer(team->context, args) && may_ask(team, args))
         xyl_device_of_team(team)->calls--;
 }
 
-void xyl_device_way_goes_on(xylem_team_t *team, uint64_t word)
+void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word)
 {
     xyl_device_team_t *state = xyl_device_of_team(team);
 
-    state->calls = state->reserved = word & ~they_ask;
+    state->calls = state->reserved = number_in(word);
     state->asks_from = (word & they_ask) != 0 ? state->calls : 0;
+    state->side_by_side = (word & side_by_side) != 0;
 }
 
-int xyl_device_is_possible(const xylem_team_t *team,
-                           const xylem_coll_args_t *args,
-                           const xyl_problem_t *problem)
-{
-    int is_named =
-        args->algorithm != NULL && strncmp(args->algorithm, "cuda_", 5) == 0;
+/* ---- what it is for a problem ---- */
 
-    return ((args->flags & XYL_FLAG_ASKS) != 0 || is_named) &&
-           (problem->count != 0 || xyl_coll_varies(args->coll)) &&
-           team->size <= XYL_CUDA_OPERANDS_MAX && is_combined(args);
+/* What keeps kernels from it, wherever buffers lie; NULL: nothing. */
+static const char *what_keeps_off(const xylem_team_t *team,
+                                  const xylem_coll_args_t *args,
+                                  const xyl_problem_t *problem)
+{
+    if (!problem->shares_memory)
+        return "needs ranks on one node that share memory";
+    if (problem->has_tag)
+        return "goes by the order of calls, which a tag leaves open";
+    if (xyl_call_is_reproducible(team, args))
+        return "has no reproducible order";
+    if (team->size > XYL_CUDA_OPERANDS_MAX)
+        return "needs at most 64 ranks";
+    if (!is_combined(args))
+        return "needs an operation and a type that GPUs have";
+    if (problem->count == 0 && !xyl_coll_varies(args->coll))
+        return "needs a message that is not empty";
+    return NULL;
+}
+
+void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
+                        xyl_memory_t memory, xyl_problem_t *problem)
+{
+    problem->off_device = what_keeps_off(team, args, problem);
+    if (problem->off_device == NULL && memory != XYL_MEMORY_GPUS)
+        problem->off_device = "needs buffers in memory of GPUs, and "
+                              "XYLEM_CUDA_DIRECT";
+    problem->on_device = problem->off_device == NULL;
+    problem->is_unasked =
+        problem->on_device && goes_by_buffer(team->context, args);
+    problem->side_by_side =
+        problem->on_device && xyl_device_of_team(team)->side_by_side;
 }

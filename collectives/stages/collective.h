@@ -4,6 +4,7 @@
 #define XYL_COLLECTIVES_STAGES_COLLECTIVE_H
 
 #include "collectives/data/op.h"
+#include "collectives/data/problem.h"
 #include "collectives/data/sides.h"
 #include "runtime/core/operation.h"
 #include "trees/tree.h"
@@ -25,11 +26,12 @@ typedef struct xyl_plan {
 typedef struct xyl_plan_key {
     xylem_coll_args_t args; /* where operation.keep is set with copies of what
                                it borrows */
-    uint8_t says_more;      /* than most calls */
-    uint8_t send, recv;     /* what may stand for that buffer */
-    uint8_t may_be_same;    /* both buffers */
-    uint8_t runs_inline;    /* by a blocking call, without being started */
-    uint8_t asks_never;     /* ranks, where buffers lie, in no call like this */
+    xyl_way_t way;
+    uint8_t says_more;   /* than most calls */
+    uint8_t send, recv;  /* what may stand for that buffer */
+    uint8_t may_be_same; /* both buffers */
+    uint8_t runs_inline; /* by a blocking call, without being started */
+    uint8_t asks_never;  /* ranks, where buffers lie, in no call like this */
 } xyl_plan_key_t;
 
 /* Of an executor (progress/exec/exec.h). */

@@ -107,8 +107,8 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
         *learner = calloc(1, sizeof **learner);
     if (*learner == NULL)
         (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
-    if (*learner == NULL ||
-        xyl_choose_query(team, &terms.args, 1, &problem, &query) != XYLEM_OK)
+    if (*learner == NULL || xyl_choose_query(team, &terms.args, terms.way, 1,
+                                             &problem, &query) != XYLEM_OK)
         return NULL;
     class = class_of(team, *learner, &terms.args, &query);
     if (class == NULL)
@@ -134,7 +134,8 @@ void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
     xyl_query_t query;
 
     if (learner != NULL && can_learn(args) && terms_find(team, args, &terms) &&
-        xyl_choose_query(team, &terms.args, 1, &problem, &query) == XYLEM_OK)
+        xyl_choose_query(team, &terms.args, terms.way, 1, &problem, &query) ==
+            XYLEM_OK)
         class = class_of(team, learner, &terms.args, &query);
     if (class != NULL)
         class->calls--;

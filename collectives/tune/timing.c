@@ -205,9 +205,9 @@ xyl_timed_t *xyl_timing_of(const xyl_call_t *call, const xyl_choice_t *choice)
     xyl_problem_t problem;
     xyl_query_t query;
 
-    if (timing == NULL ||
-        xyl_choose_query(call->team, args, call->combiner.is_commutative,
-                         &problem, &query) != XYLEM_OK)
+    if (timing == NULL || xyl_choose_query(call->team, args, call->way,
+                                           call->combiner.is_commutative,
+                                           &problem, &query) != XYLEM_OK)
         return NULL;
     snprintf(plan, sizeof plan, "%.63s %zu %u %u",
              args->algorithm != NULL ? args->algorithm : "auto",

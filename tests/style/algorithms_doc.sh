@@ -1,7 +1,8 @@
 #!/bin/bash
 # docs/algorithms.md has a row for every schedule of the registry, in its order,
 # with what the algorithm demands and takes; one for every tree; one for every
-# algorithm in the memory of a node; and one for every collective in levels. Argument: xylem-bench.
+# algorithm in the memory of a node, or of GPUs; and one for every collective in
+# levels. Argument: xylem-bench.
 bench=$(realpath "$1")
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
@@ -59,10 +60,11 @@ levels_listed()
     listed | sed -n 's/^\([a-z_]*\) han|.*/\1/p' | sort
 }
 
-# A line for each algorithm in the memory of a node, with its collectives.
+# A line for each algorithm in the memory of a node, or of GPUs, with its
+# collectives.
 programs_listed()
 {
-    listed | sed -n 's/^\([a-z_]*\) \(node_[a-z]*\)|.*/\2 \1/p' | sort
+    listed | sed -nE 's/^([a-z_]*) ((node|cuda)_[a-z_]*)\|.*/\2 \1/p' | sort
 }
 
 # "All" are those that have `node` by the registry.
@@ -70,7 +72,7 @@ programs_in_document()
 {
     local name colls coll
 
-    sed -n 's/^| `\(node_[a-z]*\)` | \([a-z_, ]*\) | .*/\1 \2/p' "$document" |
+    sed -nE 's/^\| `((node|cuda)_[a-z_]*)` \| ([a-z_, ]*) \| .*/\1 \3/p' "$document" |
         while read -r name colls; do
             [[ $colls != all ]] ||
                 colls=$(listed | sed -n 's/^\([a-z_]*\) node|.*/\1/p')

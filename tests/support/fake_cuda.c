@@ -5,7 +5,8 @@
  * stream is done late, when the stream is asked for the third time whether it
  * has. FAKE_CUDA_DEVICES says how many devices there are; 2. FAKE_CUDA_OPENS
  * says how many allocations of others a process may have open; any number.
- * FAKE_CUDA_REACH=none: no device reads memory of another one. */
+ * FAKE_CUDA_REACH=none: no device reads memory of another one.
+ * FAKE_CUDA_MPS=1: processes share devices through MPS. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -158,7 +159,8 @@ static int fake_device(int number, xyl_cuda_device_t *device)
     *device = (xyl_cuda_device_t){.major = 9,
                                   .bytes = UINT64_C(1) << 32,
                                   .processors = 1,
-                                  .pci_bus = number};
+                                  .pci_bus = number,
+                                  .is_mps = getenv("FAKE_CUDA_MPS") != NULL};
     snprintf(device->name, sizeof device->name, "GPU that is not there");
     device->uuid[0] = (uint8_t)(number + 1);
     return 0;

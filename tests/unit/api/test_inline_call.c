@@ -235,9 +235,9 @@ static void test_claimed_plan_is_taken(void)
     args = args_of(&world, ROOT, 1);
     CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_DONE);
     CHECK(xyl_engine_try_own(engine));
-    CHECK(xyl_plan_take(team, &args, 0) == NULL);
+    CHECK(xyl_plan_take(team, &args, (xyl_way_t){0}) == NULL);
     xyl_engine_disown(engine);
-    again = xyl_plan_take(team, &args, 0);
+    again = xyl_plan_take(team, &args, (xyl_way_t){0});
     CHECK(again != NULL && again == operation);
     CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_NOT);
     CHECK(again == NULL || xyl_plan_keep(again));
@@ -334,7 +334,7 @@ static void test_left_plan_is_idle(void)
     fabric_run_dry(world.fabric);
     for (rank = 0; rank < RANKS; rank++) {
         args = args_of(&world, rank, 1);
-        operation = xyl_plan_take(team_of(&world, rank), &args, 0);
+        operation = xyl_plan_take(team_of(&world, rank), &args, (xyl_way_t){0});
         CHECK(operation != NULL);
         if (operation == NULL)
             continue;

@@ -30,6 +30,8 @@ typedef struct row {
     int is_ordered;
     uint32_t flags;
     uint32_t tag;
+    xyl_way_t way;
+    uint64_t direct; /* XYLEM_CUDA_DIRECT */
 } row_t;
 
 static int find_coll(const char *name, xylem_coll_t *coll_out)
@@ -59,6 +61,10 @@ static int read_condition(const char *word, row_t *row)
         row->flags |= XYLEM_FLAG_ARRIVAL_ORDER | XYLEM_FLAG_REPRODUCIBLE;
     else if (strcmp(word, "tag") == 0)
         row->tag = 1;
+    else if (strcmp(word, "gpus") == 0)
+        row->way.memory = XYL_MEMORY_GPUS;
+    else if (strcmp(word, "direct") == 0)
+        row->direct = XYL_DIRECT_ON;
     else if (strcmp(word, "parts") == 0)
         row->flags |= XYLEM_FLAG_PARTS;
     else
@@ -163,7 +169,9 @@ static void decide(xylem_team_t *team, const row_t *row, char *text)
     for (rank = 0; rank < xylem_team_size(team); rank++)
         counts[rank] = args.count;
     text[0] = '\0';
-    if (xyl_choose(team, &args, !row->is_ordered, &choice) == XYLEM_OK)
+    team->context->config.cuda_direct = row->direct;
+    if (xyl_choose(team, &args, row->way, !row->is_ordered, &choice) ==
+        XYLEM_OK)
         add_choice(text, &choice);
     else
         snprintf(text, TEXT_BYTES, "refused");

@@ -15,7 +15,6 @@
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/device/plan.h"
-#include "collectives/device/way.h"
 #include "collectives/stages/edge.h"
 #include "runtime/core/operation.h"
 #include "simulator/random.h"
@@ -198,6 +197,8 @@ typedef struct kind {
     size_t segment_bytes;
     uint32_t tag;
     const char *algorithm;
+    xyl_way_t way;
+    uint64_t direct; /* XYLEM_CUDA_DIRECT */
 } kind_t;
 
 static const kind_t kinds[] = {
@@ -212,8 +213,11 @@ static const kind_t kinds[] = {
     {.name = "in parts", .is_for_segments = 1, .flags = XYLEM_FLAG_PARTS},
     {.name = "in segments", .segment_bytes = 1024},
     {.name = "with a tag", .tag = 1},
-    {.name = "with a tag and a board", .tag = 1, .flags = XYL_FLAG_ON_BOARD},
-    {.name = "on devices", .flags = XYL_FLAG_ASKS},
+    {.name = "with a tag and a board", .tag = 1, .way = {.has_board = 1}},
+    {.name = "on devices", .way = {.memory = XYL_MEMORY_GPUS}},
+    {.name = "on devices, as the user says",
+     .way = {.memory = XYL_MEMORY_GPUS},
+     .direct = XYL_DIRECT_ON},
     {.name = "by a tree", .is_for_segments = 1, .algorithm = "knomial:3"},
     {.name = "by levels", .is_for_segments = 1, .algorithm = "han"},
 };
@@ -224,7 +228,7 @@ static int kind_is_for(const kind_t *kind, xylem_coll_t coll)
 
     return (!kind->is_for_reductions || traits->reduces) &&
            (!kind->is_for_segments || traits->has_segments) &&
-           ((kind->flags & XYL_FLAG_ASKS) == 0 || xyl_device_has_tasks(coll));
+           (kind->way.memory == XYL_MEMORY_HOST || xyl_device_has_tasks(coll));
 }
 
 static uint64_t counts[LONE_MAX];
@@ -335,12 +339,14 @@ static int decide(decision_t *decision)
     int is_commutative = !decision->kind->is_ordered;
 
     decision->choice.algorithm = NULL;
-    if (xyl_choose_query(decision->team, &args, is_commutative,
-                         &decision->problem, &decision->query) != XYLEM_OK)
+    decision->team->context->config.cuda_direct = decision->kind->direct;
+    if (xyl_choose_query(decision->team, &args, decision->kind->way,
+                         is_commutative, &decision->problem,
+                         &decision->query) != XYLEM_OK)
         return 0;
     decision->problem.args = NULL;
-    return xyl_choose(decision->team, &args, is_commutative,
-                      &decision->choice) == XYLEM_OK;
+    return xyl_choose(decision->team, &args, decision->kind->way,
+                      is_commutative, &decision->choice) == XYLEM_OK;
 }
 
 /* Calls `visit` for all decisions in a team, those of a collective and a kind

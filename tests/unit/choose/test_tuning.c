@@ -450,7 +450,9 @@ static const char *chosen_with(const char *const *settings, size_t bytes)
 
     if (fabric == NULL)
         return "none";
-    CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice), XYLEM_OK);
+    CHECK_EQ(
+        xyl_choose(fabric_world(fabric, 0), &args, (xyl_way_t){0}, 1, &choice),
+        XYLEM_OK);
     named = (xyl_named_t){.algorithm = choice.algorithm, .radix = choice.radix};
     named_print(&named, text);
     fabric_destroy(fabric);
@@ -540,7 +542,9 @@ static xyl_choice_t chosen_of_nodes(const char *tuning, const char *named)
                                     .algorithm = named};
     xyl_choice_t choice;
 
-    CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice), XYLEM_OK);
+    CHECK_EQ(
+        xyl_choose(fabric_world(fabric, 0), &args, (xyl_way_t){0}, 1, &choice),
+        XYLEM_OK);
     fabric_destroy(fabric);
     return choice;
 }

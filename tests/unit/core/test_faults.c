@@ -440,7 +440,8 @@ static void test_kept_plan_fails(void)
     fabric_run_dry(fabric);
     for (i = 0; i < 3; i++)
         CHECK_EQ(xylem_request_free(requests[i]), XYLEM_OK);
-    kept = &xyl_plan_take(fabric_world(fabric, 0), &args, 0)->request;
+    kept =
+        &xyl_plan_take(fabric_world(fabric, 0), &args, (xyl_way_t){0})->request;
     CHECK(nothing_is_under_way(context));
     sim_world_fail_send(fabric_sim(fabric), 1, XYLEM_ERR_NET);
     CHECK_EQ(xyl_request_start(kept), XYLEM_OK);

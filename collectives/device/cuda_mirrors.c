@@ -1,0 +1,33 @@
+/* Mirrors in memory of the host, for ranks of one node whose buffers lie in
+ * memory of GPUs: each rank copies its input there, the collective goes through
+ * the memory of the node, by what the table takes for that, and each rank
+ * copies its result back. Ranks tell one another nothing, so buffers of some of
+ * them may lie anywhere. Copies through the host need not wait for a turn on a
+ * GPU that ranks share. */
+#include "collectives/data/description.h"
+#include "collectives/levels/parts.h"
+
+/* Whoever composes the operation puts the mirrors around this. */
+static void cuda_mirrors_add_stages(xyl_han_t *han)
+{
+    const xyl_han_stage_t how = {.reads = XYL_ROLE_INPUT,
+                                 .writes = XYL_ROLE_RESULT};
+
+    xyl_han_add_node(han, &han->problem, &how);
+}
+
+const xyl_algorithm_t xyl_algorithm_cuda_mirrors = {
+    .name = "cuda_mirrors",
+    .help = "copies to the host and back, around the node's algorithm",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) |
+             XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(GATHER) |
+             XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |
+             XYL_COLL_BIT(SCATTERV) | XYL_COLL_BIT(ALLGATHER) |
+             XYL_COLL_BIT(ALLGATHERV) | XYL_COLL_BIT(ALLTOALL) |
+             XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |
+             XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |
+             XYL_COLL_BIT(EXSCAN),
+    .needs = XYL_NEEDS_DEVICE,
+    .add_stages = cuda_mirrors_add_stages,
+};
