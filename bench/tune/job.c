@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/cli.h"
+#include "bench/measure/device.h"
 #include "bench/measure/impl_event.h"
 #include "bench/measure/workload.h"
 #include "bench/tune/tune.h"
+#include "collectives/choose/choose.h"
 
 /* Medians of so many calls are good; more would only take time. */
 enum { WARMUP = 2, CALLS_MAX = 1000 };
@@ -12,6 +15,7 @@ enum { WARMUP = 2, CALLS_MAX = 1000 };
 struct job {
     const struct tune_options *options;
     struct event_state *event;
+    struct bench_device *device; /* NULL: buffers are the host's */
 };
 
 static int job_agree(void *state, void *data, size_t bytes)
@@ -48,6 +52,8 @@ static int job_time(void *state, const struct tune_time *what, double *us_out)
         .state = job->event,
         .coll = what->coll,
         .bytes = what->coll == XYLEM_COLL_BARRIER ? 0 : what->bytes,
+        .memory = (enum bench_memory)job->options->memory,
+        .device = job->device,
         .warmup = WARMUP,
         .iterations_most = CALLS_MAX,
         .seconds = job->options->seconds,
@@ -74,7 +80,7 @@ static xylem_status_t shape_find(xylem_team_t *world, struct tune_shape *shape)
     xylem_status_t status = counts == NULL ? XYLEM_ERR_NO_MEMORY : XYLEM_OK;
     xylem_place_t place;
 
-    *shape = (struct tune_shape){0, 0};
+    *shape = (struct tune_shape){.nodes = 0};
     for (i = 0; i < ranks && status == XYLEM_OK; i++) {
         status = xylem_team_place(world, i, &place);
         if (status != XYLEM_OK)
@@ -89,6 +95,65 @@ static xylem_status_t shape_find(xylem_team_t *world, struct tune_shape *shape)
     return status;
 }
 
+/* ---- memory of GPUs ---- */
+
+/* A call on a buffer there, from which on all ranks know how they share GPUs.
+ */
+static xylem_status_t device_meet(const struct job *job)
+{
+    enum { BYTES = 4096 };
+    void *memory;
+    xylem_status_t status = device_take(job->device, BYTES, &memory);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = xylem_bcast(job->event->world, memory, BYTES, XYLEM_BYTE, 0);
+    device_give(job->device, memory);
+    return status;
+}
+
+/* What rules may say of such a call; 0: it has been said why there is none. */
+static int memory_find(const struct job *job, struct tune_shape *shape)
+{
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_BCAST,
+                                    .count = 1,
+                                    .type = XYLEM_BYTE};
+    const xyl_way_t way = {.memory = XYL_MEMORY_GPUS};
+    xyl_problem_t problem;
+    xyl_query_t query;
+
+    if (job->event->context->config.cuda_direct == XYL_DIRECT_OFF) {
+        cli_complain(job->options->program,
+                     "--mem cuda: XYLEM_CUDA_DIRECT=off takes mirrors always, "
+                     "by the rules of the host's memory");
+        return 0;
+    }
+    if (xyl_choose_query(job->event->world, &args, way, 1, &problem, &query) !=
+        XYLEM_OK)
+        return 0;
+    if (!problem.on_device) {
+        cli_complain(job->options->program,
+                     "--mem cuda: an algorithm in memory of GPUs %s",
+                     problem.off_device);
+        return 0;
+    }
+    shape->memory = (query.facts & XYL_FACT_SIDE_BY_SIDE) != 0
+                        ? TUNE_SIDE_BY_SIDE
+                        : TUNE_IN_TURNS;
+    return 1;
+}
+
+static int memory_open(struct job *job, struct tune_shape *shape)
+{
+    if (job->options->memory == BENCH_MEMORY_HOST ||
+        xylem_team_size(job->event->world) == 1)
+        return 1;
+    return device_open(xylem_team_rank(job->event->world), &job->device) ==
+               XYLEM_OK &&
+           device_meet(job) == XYLEM_OK && memory_find(job, shape);
+}
+
 int tune_job_open(const struct tune_options *options, struct tune_place *place)
 {
     static const struct bench_tuning none = {.mode = BENCH_BLOCKING};
@@ -99,16 +164,18 @@ int tune_job_open(const struct tune_options *options, struct tune_place *place)
         free(job);
         return 0;
     }
-    *job = (struct job){options, event};
+    *job = (struct job){.options = options, .event = event};
     *place = (struct tune_place){.state = job,
                                  .time = job_time,
                                  .agree = job_agree,
                                  .is_first =
                                      xylem_team_rank(job->event->world) == 0};
-    if (shape_find(job->event->world, &place->shape) == XYLEM_OK)
-        return 1;
-    tune_job_close(place);
-    return 0;
+    if (shape_find(job->event->world, &place->shape) != XYLEM_OK) {
+        tune_job_close(place);
+        return 0;
+    }
+    /* Other ranks may be in a call, and wait: the launcher clears the job. */
+    return memory_open(job, &place->shape);
 }
 
 void tune_job_close(struct tune_place *place)
@@ -116,5 +183,6 @@ void tune_job_close(struct tune_place *place)
     struct job *job = place->state;
 
     impl_event()->close(job->event);
+    device_close(job->device);
     free(job);
 }

@@ -9,6 +9,10 @@
 
 static const char name[] = "xylem-tune";
 static const double bytes_limit = 1099511627776.0; /* 1 TiB */
+static const size_t bytes_first = 8;
+/* Where shorter calls have a rule for memory of GPUs, ranks ask in them where
+ * buffers lie, also when these are the host's. */
+static const size_t gpu_bytes_first = 1024;
 
 static const struct cli_option table[] = {
     {"output", 'o', CLI_TEXT, AT(output), 0, 0, "FILE",
@@ -18,7 +22,7 @@ static const struct cli_option table[] = {
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
      "collectives (default all of which the library knows the sizes)"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 4, 1099511627776.0, "BYTES",
-     "smallest size (default 8)"},
+     "smallest size (default 8; with --mem cuda 1K)"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 4, 1099511627776.0, "BYTES",
      "largest size (default 4M); sizes grow by factors of 4"},
     {"sizes", 0, CLI_TEXT, AT(sizes_text), 0, 0, "BYTES,...",
@@ -27,6 +31,9 @@ static const struct cli_option table[] = {
      "stop measuring after that long (default 10)"},
     {"seconds", 0, CLI_S, AT(seconds), 0.0001, 60, "S",
      "time for one plan and size, if calls are short (default 0.02)"},
+    {"mem", 0, CLI_WORD, AT(memory), 0, 0, "host|cuda",
+     "where buffers lie; cuda: in memory of GPUs, one for each rank in turn "
+     "(default host)"},
     {"exhaustive", 0, CLI_FLAG, AT(exhaustive), 0, 0, NULL,
      "measure every plan for every size, instead of few sizes of each, by "
      "which "
@@ -83,7 +90,6 @@ static const struct tune_options defaults = {
     .output = "xylem-tuning.json",
     .coll_name = "all",
     .arrivals_text = "synchronised",
-    .bytes_first = 8,
     .bytes_last = (size_t)4 << 20,
     .minutes = 10,
     .seconds = 0.02,
@@ -108,6 +114,9 @@ static int sizes_resolve(struct tune_options *options)
 {
     size_t bytes = options->bytes_first, i;
 
+    if (bytes == 0)
+        bytes = options->memory == BENCH_MEMORY_CUDA ? gpu_bytes_first
+                                                     : bytes_first;
     if (options->sizes_text != NULL)
         options->bytes_count =
             text_sizes(options->sizes_text, options->bytes, TUNE_SIZES_MAX);
@@ -176,6 +185,8 @@ static enum cli_result resolve(struct tune_options *options)
                      "-c %s: the library chooses without knowing the sizes of "
                      "gatherv, scatterv, alltoallv, alltoallw and neighbor_...",
                      options->coll_name);
+    else if (options->memory != BENCH_MEMORY_HOST && options->machine != NULL)
+        cli_complain(name, "--mem cuda: simulated ranks have no GPUs");
     else if (options->arrivals_count == 0)
         cli_complain(name,
                      "--arrivals %s: expected synchronised, random or late",

@@ -4,6 +4,7 @@
 
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
+#include "bench/measure/device.h"
 
 enum { TUNE_SIZES_MAX = 64, TUNE_COUNTS_MAX = 16 };
 
@@ -29,6 +30,7 @@ struct tune_options {
     const char *arrivals_text;
     size_t bytes_first, bytes_last;
     double minutes, seconds;
+    unsigned memory; /* enum bench_memory */
     unsigned exhaustive, heuristics, all, confirm, quiet;
     char **words;
     /* What follows from it. */

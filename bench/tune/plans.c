@@ -21,6 +21,7 @@ enum {
     SEND_WINDOW = 4,
     RECV_WINDOW = 8,
     SHAPES_MAX = 64,
+    SHARES_ALL = 8,         /* ranks of which each number is worth a look */
     WINDOW_BYTES = 64 << 20 /* the least that nodes have by default */
 };
 
@@ -173,6 +174,25 @@ static void add_levels(struct list *list, const xyl_algorithm_t *levels)
     }
 }
 
+/* One in memory of GPUs, whose number says how many of the ranks do something.
+ */
+static void add_shares(struct list *list, const xyl_algorithm_t *algorithm)
+{
+    uint32_t ranks = ranks_of(list->shape), share = 1;
+    uint32_t most = xyl_algorithm_radix(algorithm)->most;
+    char name[XYL_ALGORITHM_TEXT_BYTES];
+
+    add(list, algorithm->name, 0, 1);
+    while (share < ranks && share <= most) {
+        snprintf(name, sizeof name, "%s:%u", algorithm->name, share);
+        add(list, name, 0, 1);
+        if (ranks <= SHARES_ALL || share == ranks - 1)
+            share++;
+        else
+            share = 2 * share < ranks ? 2 * share : ranks - 1;
+    }
+}
+
 static void add_algorithm(struct list *list, struct shapes *shapes,
                           const xyl_algorithm_t *algorithm)
 {
@@ -183,6 +203,10 @@ static void add_algorithm(struct list *list, struct shapes *shapes,
         add_levels(list, algorithm);
         return;
     }
+    if ((algorithm->needs & XYL_NEEDS_DEVICE) != 0) {
+        add_shares(list, algorithm);
+        return;
+    }
     for (n = 0; nth_name(algorithm, n, ranks_of(list->shape), name); n++) {
         if (algorithm->kind != XYL_ALGORITHM_TREE)
             add(list, name, 0, 1);
@@ -191,7 +215,9 @@ static void add_algorithm(struct list *list, struct shapes *shapes,
     }
 }
 
-/* Ranks of a node share memory. */
+/* Ranks of a node share memory. Where buffers lie in that of GPUs the
+ * algorithms are those that know of it: all others are behind one of them, on
+ * mirrors. */
 static int fits(const xyl_algorithm_t *algorithm, xylem_coll_t coll,
                 const struct tune_shape *shape)
 {
@@ -199,8 +225,13 @@ static int fits(const xyl_algorithm_t *algorithm, xylem_coll_t coll,
                                    .ranks = ranks_of(shape),
                                    .is_commutative = 1,
                                    .shares_memory = shape->nodes == 1,
+                                   .on_device = shape->memory != TUNE_HOST,
                                    .fills_nodes = 1};
 
+    if (shape->memory != TUNE_HOST)
+        return shape->nodes == 1 && xyl_algorithm_does(algorithm, coll) &&
+               (algorithm->needs & XYL_NEEDS_DEVICE) != 0 &&
+               xyl_algorithm_fits(algorithm, &problem, NULL);
     if ((algorithm->kind == XYL_ALGORITHM_LANES ||
          algorithm->kind == XYL_ALGORITHM_LEVELS) &&
         (shape->nodes == 1 || shape->node_ranks == 1))

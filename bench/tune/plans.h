@@ -6,9 +6,14 @@
 
 enum { TUNE_PLANS_MAX = 2048 };
 
+/* Where the buffers of calls lie: of the host, or of GPUs, whose ranks take
+ * turns on them or do not (docs/tuning.md). */
+enum tune_memory { TUNE_HOST, TUNE_IN_TURNS, TUNE_SIDE_BY_SIDE };
+
 /* Ranks: so many on each node. */
 struct tune_shape {
     uint32_t nodes, node_ranks;
+    enum tune_memory memory;
 };
 
 /* As a call asks for it. */

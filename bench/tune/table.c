@@ -81,14 +81,27 @@ static json_t *counts_json(const size_t *values, size_t count, size_t value,
 
 /* ---- rules ---- */
 
-/* What it was measured with: memory of the host, and reductions in the order
- * that the settings ask for. */
+const char *tune_memory_text(enum tune_memory memory)
+{
+    return memory == TUNE_IN_TURNS       ? "in turns"
+           : memory == TUNE_SIDE_BY_SIDE ? "side by side"
+                                         : "host";
+}
+
+/* What it was measured with: memory of GPUs; or of the host, and reductions in
+ * the order that the settings ask for. */
 static json_t *facts_json(xylem_coll_t coll, const struct tune_shape *shape)
 {
     const char *where = shape->nodes > 1 ? "shared" : "memory";
     json_t *facts = json_array();
     char order[16];
 
+    if (shape->memory != TUNE_HOST) {
+        json_array_append_new(facts, json_string("device"));
+        json_array_append_new(facts,
+                              json_string(tune_memory_text(shape->memory)));
+        return facts;
+    }
     if (shape->node_ranks > 1)
         json_array_append_new(facts, json_string(where));
     json_array_append_new(facts, json_string("host"));
@@ -157,15 +170,18 @@ static size_t end_of(const size_t *bytes, const struct tune_choice *choices,
 }
 
 /* Of the sizes from `first` to `last`, to those between them and their
- * neighbours; the ends of the list are open. */
+ * neighbours; the ends of the list are open, but for the first in memory of
+ * GPUs: in calls of which a rule tells ranks ask where buffers lie. */
 static json_t *range_json(const size_t *bytes,
                           const struct tune_choice *choices, size_t first,
-                          size_t last, size_t count)
+                          size_t last, size_t count, enum tune_memory memory)
 {
     json_t *range = json_array();
+    size_t begin = memory == TUNE_HOST ? 0 : bytes[0];
 
     json_array_append_new(
-        range, bytes_json(first == 0 ? 0 : end_of(bytes, choices, first - 1)));
+        range,
+        bytes_json(first == 0 ? begin : end_of(bytes, choices, first - 1)));
     json_array_append_new(
         range, last + 1 < count ? bytes_json(end_of(bytes, choices, last) - 1)
                                 : json_string("1024G"));
@@ -215,10 +231,10 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
              tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
             last++;
         if (choices[first].is_known)
-            ok = put_rule(
-                table,
-                range_json(table->options->bytes, choices, first, last, count),
-                coll, arrivals, shape, choices, first, last);
+            ok = put_rule(table,
+                          range_json(table->options->bytes, choices, first,
+                                     last, count, shape->memory),
+                          coll, arrivals, shape, choices, first, last);
     }
     return ok;
 }

@@ -116,6 +116,9 @@ int tune_search_run(struct tune_search *search, xylem_coll_t coll,
 
 /* ---- the table ---- */
 
+/* As rules spell it. */
+const char *tune_memory_text(enum tune_memory memory);
+
 struct tune_table;
 struct tune_table *tune_table_create(const struct tune_options *options);
 void tune_table_destroy(struct tune_table *table);

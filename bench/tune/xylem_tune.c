@@ -54,8 +54,9 @@ static int shapes_each(struct tune_search *search, struct tune_table *table,
     for (n = 0; n < (is_job ? 1 : options->nodes_count); n++)
         for (p = 0; p < (is_job ? 1 : options->node_ranks_count); p++) {
             if (!is_job)
-                *shape = (struct tune_shape){(uint32_t)options->nodes[n],
-                                             (uint32_t)options->node_ranks[p]};
+                *shape = (struct tune_shape){
+                    .nodes = (uint32_t)options->nodes[n],
+                    .node_ranks = (uint32_t)options->node_ranks[p]};
             if (shape->nodes * shape->node_ranks <= 1)
                 continue;
             if (!is_search)
@@ -118,16 +119,17 @@ static int csv_open(struct tune_search *search, struct results *csv)
 }
 
 /* Where times are from: those of another place say nothing here. */
-static void where_text(const struct tune_options *options, char *text,
-                       size_t bytes)
+static void where_text(const struct tune_options *options,
+                       enum tune_memory memory, char *text, size_t bytes)
 {
     char machine[MACHINE_BYTES];
 
     xyl_machine_name(machine, sizeof machine);
-    snprintf(text, bytes, "%s%s, xylem %s",
+    snprintf(text, bytes, "%s%s, xylem %s%s%s",
              options->machine != NULL ? "simulated " : "",
              options->machine != NULL ? options->machine : machine,
-             xylem_version());
+             xylem_version(), memory != TUNE_HOST ? ", on GPUs " : "",
+             memory != TUNE_HOST ? tune_memory_text(memory) : "");
 }
 
 /* What the first rank writes; all learn whether it can. */
@@ -139,7 +141,7 @@ static int files_open(struct tune_search *search, struct results *csv)
 
     if (search->place->is_first) {
         snprintf(path, sizeof path, "%s.times", options->output);
-        where_text(options, where, sizeof where);
+        where_text(options, search->place->shape.memory, where, sizeof where);
         ok = tune_table_may_write(options, options->output) &&
              tune_journal_open(search->journal, path, where) &&
              csv_open(search, csv);
@@ -214,7 +216,7 @@ static int words_main(const struct tune_options *options)
         return tune_main(options);
     if (strcmp(*options->words, "learn") != 0)
         return tune_files_main(options);
-    where_text(options, where, sizeof where);
+    where_text(options, TUNE_HOST, where, sizeof where);
     return tune_learn_main(options, where);
 }
 

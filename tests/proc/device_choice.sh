@@ -75,4 +75,36 @@ check "but not through MPS" chosen "cuda_btb.*of $work/turns"
 FAKE_CUDA_DEVICES=4 XYLEM_TUNING=$work/turns bench allreduce 64
 check "nor where each has its own" chosen "cuda_btb.*of $work/turns"
 
+# The tuner.
+table=$work/table.json
+tunes=("$run" -n 4 "$tune" -q --mem cuda --sizes "4K,64K" --seconds 0.001
+    --all --exhaustive -o "$table")
+attempt "${tunes[@]}" -c allreduce,barrier
+check "tunes in memory of GPUs" test "$code" -eq 0 -a \
+    "$(grep -c '"for": "allreduce".*"device", "in turns"' "$table")" -ge 1
+check "what it measures are algorithms of GPUs" test \
+    "$(grep -cE "^allreduce .* cuda_(static(:[123])?|ipc|mirrors|gsb|btb|gsb_btb|dynamic) " \
+        "$table.times")" -ge 20
+check "and what the library takes" test "$(grep -vc " cuda_\|^#" "$table.times")" -eq \
+    "$(grep -c " auto " "$table.times")"
+check "the least size is where its rules begin" grep -q '"bytes": \["4K", ' "$table"
+XYLEM_TUNING=$table bench allreduce 4K
+check "programs choose by it" chosen "cuda_.*of $table: measured by xylem-tune"
+FAKE_CUDA_MPS=1 XYLEM_TUNING=$table bench allreduce 4K
+check "but not through MPS" chosen "cuda_.*of the built-in table"
+FAKE_CUDA_MPS=1 attempt "${tunes[@]}" -c allreduce
+check "where it measures anew" test "$code" -eq 0 -a \
+    "$(grep -c "^# .* on GPUs " "$table.times")" -eq 2
+check "and keeps the other rules" test \
+    "$(grep -c '"in turns"' "$table"):$(grep -c '"side by side"' "$table")" != 0:0 -a \
+    "$(grep -c '"in turns"' "$table")" -ge 1 -a "$(grep -c '"side by side"' "$table")" -ge 1
+attempt "$run" -n 4 "$tune" -q --mem cuda -c reduce --sizes 64K --plans cuda_static \
+    --all --seconds 0.001 -o "$work/shares"
+check "makes static's table alone" grep -q '"use": "cuda_static' "$work/shares"
+attempt "$tune" -m stampede2 --mem cuda -c bcast
+check "refuses simulated GPUs" test "$code" -eq 2
+attempt "$run" -n 4 --nodes 2 "$tune" -q --mem cuda -c bcast -o "$work/nodes"
+check "and several nodes" grep -q "needs ranks on one node" "$err"
+XYLEM_CUDA_DIRECT=off attempt "$run" -n 2 "$tune" -q --mem cuda -c bcast -o "$work/off"
+check "and settings that take nothing of it" grep -q "CUDA_DIRECT=off takes mirrors" "$err"
 finish

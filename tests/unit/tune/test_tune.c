@@ -40,8 +40,9 @@ static void test_model(void)
 static void test_plans(void)
 {
     static struct tune_plan plans[TUNE_PLANS_MAX];
-    static const struct tune_shape shapes[] = {{1, 1}, {1, 4},  {2, 1},
-                                               {4, 4}, {3, 16}, {64, 12}};
+    static const struct tune_shape shapes[] = {
+        {1, 1, TUNE_HOST}, {1, 4, TUNE_HOST},  {2, 1, TUNE_HOST},
+        {4, 4, TUNE_HOST}, {3, 16, TUNE_HOST}, {64, 12, TUNE_HOST}};
     char why[XYL_ALGORITHM_WHY_BYTES];
     xyl_named_t named;
     xylem_coll_t coll;
@@ -61,12 +62,38 @@ static void test_plans(void)
         }
 }
 
+/* Those in memory of GPUs, of which one says how many ranks do something, and
+ * no others. */
+static void test_plans_of_gpus(void)
+{
+    static const char *const all[] = {
+        "cuda_ipc",      "cuda_mirrors", "cuda_gsb",      "cuda_btb",
+        "cuda_gsb_btb",  "cuda_static",  "cuda_static:1", "cuda_static:2",
+        "cuda_static:3", "cuda_dynamic"};
+    enum { ALL = sizeof all / sizeof *all };
+    static struct tune_plan plans[TUNE_PLANS_MAX];
+    const struct tune_shape few = {1, 4, TUNE_IN_TURNS},
+                            many = {1, 24, TUNE_SIDE_BY_SIDE},
+                            apart = {2, 4, TUNE_IN_TURNS};
+    size_t i;
+
+    CHECK_EQ(tune_plans_list(XYLEM_COLL_ALLREDUCE, &few, plans), ALL);
+    for (i = 0; i < ALL; i++)
+        CHECK(strcmp(plans[i].algorithm, all[i]) == 0);
+    /* 1, 2, 4, 8, 16 and 23 of the ranks */
+    CHECK_EQ(tune_plans_list(XYLEM_COLL_ALLREDUCE, &many, plans), ALL + 3);
+    CHECK(strcmp(plans[ALL + 1].algorithm, "cuda_static:23") == 0);
+    CHECK_EQ(tune_plans_list(XYLEM_COLL_ALLTOALL, &few, plans), 2);
+    CHECK_EQ(tune_plans_list(XYLEM_COLL_BARRIER, &few, plans), 0);
+    CHECK_EQ(tune_plans_list(XYLEM_COLL_ALLREDUCE, &apart, plans), 0);
+}
+
 /* Each differs from the plan, and from the others, in one number. */
 static void test_neighbours(void)
 {
     static const struct tune_plan plan = {"han:4/double", 1024, 32, 64, 8},
                                   alone = {"ring", 0, 0, 0, 1};
-    static const struct tune_shape shape = {8, 6};
+    static const struct tune_shape shape = {8, 6, TUNE_HOST};
     struct tune_plan list[TUNE_NEIGHBOURS_MAX];
 
     CHECK_EQ(tune_plan_neighbours(&alone, &shape, list), 0);
@@ -84,7 +111,8 @@ static void test_neighbours(void)
 static void test_chains(void)
 {
     static const struct tune_plan chain = {"han:1/chain", 65536, 4, 8, 1};
-    static const struct tune_shape few = {4, 8}, many = {64, 8};
+    static const struct tune_shape few = {4, 8, TUNE_HOST},
+                                   many = {64, 8, TUNE_HOST};
     const xylem_coll_t bcast = XYLEM_COLL_BCAST;
 
     CHECK(!tune_plan_promises(bcast, &chain, &few, (size_t)128 << 10));
@@ -174,7 +202,7 @@ static struct tune_options options_of(unsigned exhaustive, unsigned heuristics)
 static void search(const struct tune_options *options, struct machine *machine,
                    struct tune_journal *journal, struct tune_choice *choices)
 {
-    struct tune_place place = {.shape = {16, 8},
+    struct tune_place place = {.shape = {16, 8, TUNE_HOST},
                                .state = machine,
                                .time = machine_time,
                                .agree = machine_agree,
@@ -236,7 +264,7 @@ static void test_refined(void)
     struct tune_options options = options_of(0, 1);
     struct tune_journal journal = {.file = NULL};
     struct tune_plan list[TUNE_NEIGHBOURS_MAX];
-    static const struct tune_shape shape = {16, 8};
+    static const struct tune_shape shape = {16, 8, TUNE_HOST};
     struct machine machine = {.near_bytes = 0};
     size_t s, i, count;
 
@@ -302,7 +330,7 @@ static void test_no_time(void)
 static size_t rules_written(const struct tune_options *options,
                             const struct tune_choice *choices, json_t **file)
 {
-    static const struct tune_shape shape = {4, 4};
+    static const struct tune_shape shape = {4, 4, TUNE_HOST};
     struct tune_table *table = tune_table_create(options);
     char path[] = "/tmp/xylem-tune-XXXXXX";
 
@@ -398,6 +426,7 @@ int main(int argc, char **argv)
     static const check_case_t cases[] = {
         {"model", test_model},
         {"candidates", test_plans},
+        {"candidates on GPUs", test_plans_of_gpus},
         {"neighbours", test_neighbours},
         {"chains of as many segments as links", test_chains},
         {"strategies", test_strategies},
