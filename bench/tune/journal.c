@@ -162,8 +162,8 @@ int tune_journal_open(struct tune_journal *journal, const char *path,
     }
     if (reading.has_others && !reading.has_head)
         fprintf(stderr,
-                "%s has times of another machine or version, which stay: here "
-                "they are measured anew\n",
+                "%s has times of another machine, version or memory, which "
+                "stay: here they are measured anew\n",
                 path);
     ok = fseek(journal->file, 0, SEEK_END) == 0 &&
          (reading.is_whole || fputc('\n', journal->file) != EOF) &&
