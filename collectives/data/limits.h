@@ -12,9 +12,6 @@
 
 /* name, least, most, what it is: of bytes unless it says otherwise. */
 #define XYL_LIMIT_MAP(X)                                                       \
-    X(groups_seats, 2, 1024, "seats that are worth groups, at least")          \
-    X(bcast_share, 1, 1 << 20,                                                 \
-      "how many times as long it is read where it lies")                       \
     X(hand_over, 0, 1 << 30,                                                   \
       "input that few seats read leaves its seat's own caches, at most")       \
     X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
@@ -32,15 +29,9 @@
     X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
     X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
     X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
-    X(alltoall_read, 128, 1 << 30,                                             \
-      "a block of an alltoall that its receiver reads where it lies, at "      \
-      "least")                                                                 \
     X(parcel_cell, 128, 1 << 20,                                               \
       "room beside the slots for a block of a length that varies, at most")    \
     X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \
-    X(parcel_read, 128, 1 << 30,                                               \
-      "blocks of a scatter that receivers read where they lie, in all at "     \
-      "least")                                                                 \
     X(parcel_patience_us, 0, 1 << 30,                                          \
       "its sender waits so many us for the receiver, at most")                 \
     X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \

@@ -32,11 +32,11 @@ static uint32_t group_by(const xylem_place_t *places, uint32_t seats,
 }
 
 static uint32_t group_near(const xylem_place_t *places, uint32_t seats,
-                           uint64_t seats_min, uint32_t *group_of)
+                           uint32_t *group_of)
 {
     uint32_t part, groups;
 
-    for (part = 0; part < PARTS && seats >= seats_min; part++) {
+    for (part = 0; part < PARTS; part++) {
         groups = group_by(places, seats, part, group_of);
         if (groups != 0 && groups < seats)
             return groups;
@@ -57,11 +57,10 @@ static uint32_t group_consecutive(uint32_t seats, uint64_t size,
 }
 
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
-                              uint64_t setting, uint64_t seats_min,
-                              uint32_t *group_of_out)
+                              uint64_t setting, uint32_t *group_of_out)
 {
     uint32_t groups = setting == XYL_CONFIG_GROUPS_AUTO
-                          ? group_near(places, seats, seats_min, group_of_out)
+                          ? group_near(places, seats, group_of_out)
                           : group_consecutive(seats, setting, group_of_out);
 
     if (groups != 0)

@@ -10,10 +10,8 @@
 /* Writes for each seat the lowest of its group, and returns how many groups
  * there are. By `setting`, of XYLEM_NODE_GROUPS. Where it is auto: those with
  * the same third-level cache, else memory, else package. One group holds all
- * when the place of any is not known, when no two share anything, or when there
- * are less than `seats_min`, so few that all may as well look at one. */
+ * when the place of any is not known, or when no two share anything. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
-                              uint64_t setting, uint64_t seats_min,
-                              uint32_t *group_of_out);
+                              uint64_t setting, uint32_t *group_of_out);
 
 #endif

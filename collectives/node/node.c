@@ -363,9 +363,8 @@ static uint32_t *groups_create(const xylem_team_t *team,
         places[i] = context->peers[world].place;
     }
     if (places != NULL && group_of != NULL) {
-        groups = xyl_node_groups_find(
-            places, seats->size, context->config.node_groups,
-            xyl_limits_of(context)->groups_seats, group_of);
+        groups = xyl_node_groups_find(places, seats->size,
+                                      context->config.node_groups, group_of);
         if (context->config.verbose != 0)
             xyl_log(XYL_LOG_NONE, "select: %u ranks of a node in %u groups",
                     seats->size, groups);

@@ -126,9 +126,8 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
     X(node_groups, NODE_GROUPS, GROUPS, "auto", 1, EXPERT,                     \
-      "Ranks of a node whose short barriers, broadcasts and reductions go "    \
-      "through a leader: auto (those that share a cache), off, or so many "    \
-      "neighbours each.")                                                      \
+      "Ranks of a node that have a leader where node_groups is taken: auto "   \
+      "(those that share a cache), off, or so many neighbours each.")          \
     X(bypass_us, BYPASS_US, US, "200", 1, USER,                                \
       "Microseconds without anything new after which other ranks of the "      \
       "nodes take the place of leaders that are late or held up in a "         \

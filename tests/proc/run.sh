@@ -219,7 +219,8 @@ test_calls()
     calls 4 tags $((much / 200)) XYLEM_SHM=off UCX_TLS=tcp,self
     calls 6 sweep $((much / 10)) XYLEM_NODE_GROUPS=2
     calls 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
-    calls 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2
+    calls 8 sweep $((much / 20)) --nodes 2 \
+        "XYLEM_ALGORITHMS=bcast=han:within=node_groups:2,allreduce=han:within=node_groups:2"
     calls 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
     calls 6 late 2 --nodes 2 XYLEM_BYPASS_US=5 XYLEM_DETACH_BYTES=1
     calls 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=5 \

@@ -5,9 +5,9 @@
  * cells of for all others; only those that are longer than a cell go as above.
  * Two seats hand theirs by their lines.
  *
- * Blocks may be offered where they lie: each seat reads there what is for it,
- * beginning with that of its neighbour. In node_read all are; where lengths
- * vary, long ones are, by their cells of the first piece. */
+ * In node_read blocks are offered where they lie: each seat reads there what is
+ * for it, beginning with that of its neighbour. All blocks are; where lengths
+ * vary, those of K KiB and more, by their cells of the first piece. */
 #include "collectives/node/programs/alltoall.h"
 
 enum {
@@ -95,13 +95,7 @@ static void write_alltoall_block(const xyl_problem_t *problem,
 
 /* ---- where they lie ---- */
 
-enum { OFFER_CELL = 1024 };
-
-static int may_offer(const xyl_problem_t *problem)
-{
-    return !problem->node.is_level && problem->ranks > 1 &&
-           problem->segment_bytes == 0;
-}
+enum { OFFER_CELL = 1024, READ_KIB = 64 };
 
 /* Where lengths vary, two seats have one parcel each way, by its own line. */
 static int has_heads(const xyl_problem_t *problem)
@@ -278,44 +272,37 @@ static void alltoall_read_write(const xyl_problem_t *problem,
 
 /* ---- the first piece ---- */
 
-/* Of several other seats: a cell for each, of whole lines if that leaves room
- * for offers; 1: it does. */
-static int plan_cells_for_each(const xyl_problem_t *problem,
-                               xyl_node_program_t *program)
+/* Of several other seats: the bytes of a cell for each, whole lines if that
+ * leaves room for offers. */
+static uint64_t cell_for_each(const xyl_problem_t *problem)
 {
     const uint64_t line = sizeof(xyl_parcel_line_t);
     uint64_t others = problem->ranks - 1;
     uint64_t cell =
         xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
         problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES / others;
-    int has_room;
 
     if (cell > problem->node.limits->parcel_cell)
         cell = problem->node.limits->parcel_cell;
-    has_room = cell / line * line >= XYL_PARCEL_BETWEEN_LEAST;
-    if (has_room)
-        cell = cell / line * line;
-    else
-        cell = cell < CELL_LINE ? CELL_LEAST : cell / CELL_LINE * CELL_LINE;
-    program->cell = cell;
-    program->cells = xyl_board_whole_lines(others * cell);
-    program->first_bytes = cell - sizeof(xyl_parcel_head_t);
-    return has_room;
+    if (cell >= XYL_PARCEL_BETWEEN_LEAST)
+        return cell / line * line;
+    return cell < CELL_LINE ? CELL_LEAST : cell / CELL_LINE * CELL_LINE;
 }
 
 static void plan_cells(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    int has_room = 1;
-
-    if (has_heads(problem))
-        has_room = plan_cells_for_each(problem, program);
-    else
+    if (has_heads(problem)) {
+        program->cell = cell_for_each(problem);
+        program->cells =
+            xyl_board_whole_lines((problem->ranks - 1) * program->cell);
+        program->first_bytes = program->cell - sizeof(xyl_parcel_head_t);
+    } else {
         program->cells = program->cell = program->first_bytes =
             xyl_node_cell(problem);
-    if (!has_room || !may_offer(problem))
+    }
+    if (program->read_from == 0)
         return;
-    program->read_from = problem->node.limits->alltoall_read;
     if (program->read_from <= program->first_bytes)
         program->read_from = program->first_bytes + 1;
     program->temp_bytes = kept_bytes(problem, program, problem->ranks);
@@ -405,15 +392,20 @@ const xyl_algorithm_t xyl_algorithm_node_alltoall_direct = {
     .program = alltoall_direct_write,
 };
 
+static const char *offers_lack(const xyl_problem_t *problem, int has_room)
+{
+    const char *missing = xyl_node_parcels_lack(problem);
+
+    if (missing == NULL && problem->segment_bytes != 0)
+        missing = "takes no segments";
+    return missing != NULL || has_room ? missing : xyl_node_lacks_room;
+}
+
 static const char *alltoall_read_lacks(const xyl_problem_t *problem)
 {
-    if (problem->count == 0)
-        return xyl_node_lacks_data;
-    if (problem->node.is_level)
-        return "is no level of several";
-    if (problem->segment_bytes != 0)
-        return "takes no segments";
-    return offer_bytes(problem) != 0 ? NULL : xyl_node_lacks_room;
+    return problem->count == 0
+               ? xyl_node_lacks_data
+               : offers_lack(problem, offer_bytes(problem) != 0);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_alltoall_read = {
@@ -424,4 +416,29 @@ const xyl_algorithm_t xyl_algorithm_node_alltoall_read = {
     .colls = XYL_COLL_BIT(ALLTOALL),
     .lacks = alltoall_read_lacks,
     .program = alltoall_read_write,
+};
+
+static void alltoallv_read_write(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
+{
+    program->read_from = xyl_node_read_from(problem, READ_KIB);
+    alltoall_direct_write(problem, program);
+}
+
+static const char *alltoallv_read_lacks(const xyl_problem_t *problem)
+{
+    return offers_lack(problem,
+                       !has_heads(problem) || cell_for_each(problem) >=
+                                                  XYL_PARCEL_BETWEEN_LEAST);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_alltoallv_read = {
+    .name = "node_read",
+    .help = "each rank reads blocks of K KiB and more where they lie in the "
+            "memory of the others",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(ALLTOALLW),
+    .radix = {1, READ_KIB, XYL_NODE_READ_KIB_MAX},
+    .lacks = alltoallv_read_lacks,
+    .program = alltoallv_read_write,
 };

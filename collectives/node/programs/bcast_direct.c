@@ -2,7 +2,12 @@
  * and leaves; the others copy out what is there, or where it lies. */
 #include "collectives/node/programs/parts.h"
 
-enum { SEGMENT_UNIT = 64 /* whole elements of most types */ };
+enum {
+    SEGMENT_UNIT = 64, /* whole elements of most types */
+    /* Readers read the message where it lies if it is so many times as long as
+     * XYLEM_SHARE_BYTES. Measured as bcast_cut. */
+    SHARE_TIMES = 8
+};
 
 static void write_short(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
@@ -93,8 +98,7 @@ static void bcast_direct_write(const xyl_problem_t *problem,
     }
     cut(problem, program);
     program->shares =
-        xyl_node_shares(problem, xyl_problem_bytes(problem) /
-                                     problem->node.limits->bcast_share);
+        xyl_node_shares(problem, xyl_problem_bytes(problem) / SHARE_TIMES);
     for (segment = 0; segment < program->segments; segment++)
         xyl_node_bcast_segment(problem, program, segment,
                                problem->rank == problem->root);

@@ -274,6 +274,15 @@ static inline void xyl_node_take(xyl_node_program_t *program,
 
 /* ---- input that is read where it lies ---- */
 
+enum { XYL_NODE_READ_KIB_MAX = 1 << 30 };
+
+/* Blocks of so many bytes are read, at least: K KiB of node_read:K. */
+static inline uint64_t xyl_node_read_from(const xyl_problem_t *problem,
+                                          uint32_t preset)
+{
+    return (uint64_t)(problem->radix != 0 ? problem->radix : preset) << 10;
+}
+
 /* Of a program whose inputs are in the window, of at most `bytes` each. It
  * saves a copy, and a seat stays until its input has been read. */
 static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)

@@ -79,17 +79,10 @@ static void write_parcels(const xyl_problem_t *problem,
                          xyl_node_block(problem, problem->rank));
 }
 
-/* Where blocks differ, as if all were as long as the one that is offered. */
 static void scatter_parcels_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
-    uint64_t others = problem->ranks - 1;
-    uint64_t all = problem->node.limits->parcel_read;
-
-    write_parcels(problem, program,
-                  problem->coll == XYLEM_COLL_SCATTERV
-                      ? (all + others - 1) / others
-                      : UINT64_MAX);
+    write_parcels(problem, program, UINT64_MAX);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
@@ -122,4 +115,27 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
     .colls = XYL_COLL_BIT(SCATTER),
     .lacks = scatter_read_lacks,
     .program = scatter_read_write,
+};
+
+enum { READ_KIB = 2048 };
+
+/* As if all blocks were as long as the one that is offered. */
+static void scatterv_read_write(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
+{
+    uint64_t others = problem->ranks - 1;
+    uint64_t all = xyl_node_read_from(problem, READ_KIB);
+
+    write_parcels(problem, program, (all + others - 1) / others);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_scatterv_read = {
+    .name = "node_read",
+    .help = "each rank reads its block where it lies in the root's memory, if "
+            "blocks of its length have K KiB in all",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCATTERV),
+    .radix = {1, READ_KIB, XYL_NODE_READ_KIB_MAX},
+    .lacks = xyl_node_parcels_lack,
+    .program = scatterv_read_write,
 };

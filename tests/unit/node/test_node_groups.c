@@ -42,7 +42,7 @@ static const grouping_t groupings[] = {
       {.l3 = 4, .numa = 1},
       {.l3 = 5, .numa = 1}},
      {0, 0, 0, 3, 3, 3}},
-    /* One cache, whatever else differs; too few; nothing is known of one. */
+    /* One cache, whatever else differs; few; nothing is known of one. */
     {XYL_CONFIG_GROUPS_AUTO,
      6,
      1,
@@ -50,9 +50,9 @@ static const grouping_t groupings[] = {
      {0, 0, 0, 0, 0, 0}},
     {XYL_CONFIG_GROUPS_AUTO,
      5,
-     1,
+     2,
      {{0}, {0}, {0}, {.l3 = 1}, {.l3 = 1}},
-     {0, 0, 0, 0, 0}},
+     {0, 0, 0, 3, 3}},
     {XYL_CONFIG_GROUPS_AUTO,
      6,
      1,
@@ -79,7 +79,7 @@ static void test_found(void)
     for (i = 0; i < sizeof groupings / sizeof groupings[0]; i++) {
         const grouping_t *g = &groupings[i];
         CHECK_EQ(
-            xyl_node_groups_find(g->places, g->seats, g->setting, 6, group_of),
+            xyl_node_groups_find(g->places, g->seats, g->setting, group_of),
             g->groups);
         CHECK(memcmp(group_of, g->group_of, g->seats * sizeof *group_of) == 0);
     }
