@@ -135,28 +135,6 @@ static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
     }
 }
 
-static xyl_step_t *add_mark(xyl_node_program_t *program)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-
-    return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-}
-
-static void say_published(xyl_node_program_t *program)
-{
-    xyl_step_t *step = add_mark(program);
-
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
-}
-
-/* What follows in this strand is there when the seat has published. */
-static void await_published(xyl_node_program_t *program, uint32_t seat)
-{
-    xyl_step_t *step = add_mark(program);
-
-    step->wait = xyl_wait_count(seat, 1);
-}
-
 static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                   uint64_t from, uint64_t bytes)
 {
@@ -219,11 +197,13 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
         publish_slots(han, &program);
     else
         publish(han, &program, is_out ? all : all_bytes(han, han->seats.rank));
-    say_published(&program);
+    (void)xyl_node_signal(&program, xyl_wait_nothing(),
+                          xyl_post_count(1, XYL_BOARD_ALL));
     for (i = 0; i < seats; i++) {
         uint32_t seat = (han->seats.rank + i) % seats;
         xyl_node_strand(&program);
-        await_published(&program, seat);
+        (void)xyl_node_signal(&program, xyl_wait_count(seat, 1),
+                              xyl_post_nothing()); /* it has published */
         if (is_out)
             fetch_outgoing(han, &program, seat);
         else

@@ -16,10 +16,9 @@ static void write_segments(const xyl_problem_t *problem,
 
 static void write_gate(xyl_node_program_t *program)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-
     xyl_node_strand(program);
-    (void)xyl_node_step(program, XYL_STEP_GATE, nowhere, nowhere, 0);
+    xyl_node_signal(program, xyl_wait_nothing(), xyl_post_nothing())->kind =
+        XYL_STEP_GATE;
 }
 
 static void write_copies(const xyl_problem_t *problem,

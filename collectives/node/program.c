@@ -80,6 +80,18 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
     return &steps[program->count - 1];
 }
 
+xyl_step_t *xyl_node_signal(xyl_node_program_t *program, xyl_wait_t wait,
+                            xyl_post_t post)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    step->wait = wait;
+    step->post = post;
+    return step;
+}
+
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at)
 {
@@ -104,19 +116,16 @@ void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
 
 void xyl_node_tell(xyl_node_program_t *program)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_TELL, nowhere, nowhere, 0);
-
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
+    xyl_node_signal(program, xyl_wait_nothing(),
+                    xyl_post_count(1, XYL_BOARD_ALL))
+        ->kind = XYL_STEP_TELL;
 }
 
 void xyl_node_hear(xyl_node_program_t *program)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-
     xyl_node_strand(program);
-    (void)xyl_node_step(program, XYL_STEP_HEAR, nowhere, nowhere, 0);
+    xyl_node_signal(program, xyl_wait_nothing(), xyl_post_nothing())->kind =
+        XYL_STEP_HEAR;
 }
 
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room)

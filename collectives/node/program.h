@@ -146,6 +146,11 @@ static inline xyl_wait_t xyl_wait_segment(uint32_t segment)
     return (xyl_wait_t){XYL_WAIT_SEGMENT, 0, segment};
 }
 
+static inline xyl_post_t xyl_post_nothing(void)
+{
+    return (xyl_post_t){XYL_POST_NOTHING, 0, 0};
+}
+
 static inline xyl_post_t xyl_post_count(uint32_t count, uint32_t seat)
 {
     return (xyl_post_t){XYL_POST_COUNT, count, seat};
@@ -326,6 +331,9 @@ void xyl_node_strand(xyl_node_program_t *program);
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
+/* The same of one that moves nothing. */
+xyl_step_t *xyl_node_signal(xyl_node_program_t *program, xyl_wait_t wait,
+                            xyl_post_t post);
 
 static inline xylem_status_t
 xyl_node_program_status(const xyl_node_program_t *program)

@@ -25,7 +25,7 @@ static void write_allgather_end(xyl_node_program_t *program)
 {
     xyl_node_strand(program);
     xyl_node_has_read(program, xyl_wait_strands(), 2);
-    xyl_node_until_read(program, 2);
+    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
 }
 
 static void allgather_direct_write(const xyl_problem_t *problem,
@@ -45,9 +45,7 @@ static void allgather_direct_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_allgather_direct = {
     .name = "node_direct",
-    .help = "each rank publishes its block and reads all others, in the memory "
-            "of a "
-            "node",
+    .help = "each rank publishes its block and reads all others",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
     .program = allgather_direct_write,

@@ -38,32 +38,6 @@ void xyl_node_allgather_in(const xyl_problem_t *problem,
                          xyl_problem_bytes(problem), 0);
 }
 
-static void write_allgather_first(const xyl_problem_t *problem,
-                                  xyl_node_program_t *program)
-{
-    xyl_step_t *step;
-
-    xyl_node_allgather_in(problem, program);
-    step = xyl_node_step(program, XYL_STEP_COPY,
-                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
-                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-                         xyl_problem_bytes(problem) * problem->ranks);
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
-}
-
-static void write_allgather_other(const xyl_problem_t *problem,
-                                  xyl_node_program_t *program)
-{
-    xyl_step_t *step;
-
-    xyl_node_allgather_in(problem, program);
-    step = xyl_node_step(program, XYL_STEP_COPY,
-                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
-                         xyl_problem_bytes(problem) * problem->ranks);
-    step->wait = xyl_wait_count(0, 1);
-}
-
 const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem)
 {
     uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
@@ -80,19 +54,25 @@ const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem)
 static void allgather_first_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
+    const xyl_position_t board = {XYL_BUFFER_BOARD, 0, 0};
+    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    int is_first = problem->rank == 0;
+    xyl_step_t *step;
+
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     program->board_bytes = xyl_problem_bytes(problem) * problem->ranks;
-    if (problem->rank == 0)
-        write_allgather_first(problem, program);
+    xyl_node_allgather_in(problem, program);
+    step = xyl_node_step(program, XYL_STEP_COPY, is_first ? board : result,
+                         is_first ? result : board, program->board_bytes);
+    if (is_first)
+        step->post = xyl_post_count(1, XYL_BOARD_ALL);
     else
-        write_allgather_other(problem, program);
+        step->wait = xyl_wait_count(0, 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allgather_first = {
     .name = "node_first",
-    .help = "the first rank puts the blocks together, all read them from it, "
-            "in the "
-            "memory of a node",
+    .help = "the first rank puts the blocks together, all read them from it",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLGATHER),
     .lacks = xyl_node_allgather_first_lacks,

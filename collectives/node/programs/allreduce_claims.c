@@ -39,7 +39,7 @@ static void write_claims(const xyl_problem_t *problem,
         return;
     xyl_node_has_read(program, xyl_wait_count(problem->rank, program->segments),
                       program->segments + 1);
-    xyl_node_until_read(program, program->segments + 1);
+    xyl_node_until_read(program, XYL_BOARD_ALL, program->segments + 1);
 }
 
 /* As wanted, if a piece has room; else as many slices as seats. */
@@ -105,9 +105,7 @@ static void claims_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_allreduce_claims = {
     .name = "node_claims",
-    .help = "each rank combines the next slice that nobody has taken, in the "
-            "memory "
-            "of a node",
+    .help = "each rank combines the next slice that nobody has taken",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = claims_lack,

@@ -65,9 +65,7 @@ static void slices_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_allreduce_slices = {
     .name = "node_slices",
-    .help =
-        "each rank combines a slice of its own, all read all slices, in the "
-        "memory of a node",
+    .help = "each rank combines a slice of its own, all read all slices",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = xyl_node_whole_lacks,

@@ -64,13 +64,9 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
 static void write_alltoall_wait(const xyl_problem_t *problem,
                                 xyl_node_program_t *program, uint32_t count)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step;
-
-    if (!problem->is_in_place)
-        return;
-    step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-    step->wait = xyl_wait_count(problem->rank, count);
+    if (problem->is_in_place)
+        (void)xyl_node_signal(program, xyl_wait_count(problem->rank, count),
+                              xyl_post_nothing());
 }
 
 static void write_alltoall_block(const xyl_problem_t *problem,
@@ -250,7 +246,6 @@ static void alltoall_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
     uint32_t distance, seats = problem->ranks;
-    xyl_step_t *step;
 
     xyl_node_plan_parcels(problem, program);
     program->cell = offer_bytes(problem);
@@ -259,10 +254,8 @@ static void alltoall_read_write(const xyl_problem_t *problem,
     program->temp_bytes = kept_bytes(problem, program, seats);
     for (distance = 1; distance < seats; distance++)
         offer_block(problem, program, distance);
-    step = xyl_node_step(program, XYL_STEP_NOTHING,
-                         xyl_node_alltoall_to(problem, 0),
-                         xyl_node_alltoall_to(problem, 0), 0);
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
+    (void)xyl_node_signal(program, xyl_wait_nothing(),
+                          xyl_post_count(1, XYL_BOARD_ALL));
     for (distance = 1; distance < seats; distance++)
         take_block(problem, program, distance);
     for (distance = 1; distance < seats; distance++)
@@ -378,14 +371,12 @@ static void alltoall_direct_write(const xyl_problem_t *problem,
         return;
     xyl_node_strand(program);
     xyl_node_has_read(program, xyl_wait_strands(), problem->ranks);
-    xyl_node_until_read(program, problem->ranks);
+    xyl_node_until_read(program, XYL_BOARD_ALL, problem->ranks);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_alltoall_direct = {
     .name = "node_direct",
-    .help = "each rank publishes its blocks, all read those for them, in the "
-            "memory "
-            "of a node",
+    .help = "each rank publishes its blocks, all read those for them",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
@@ -428,8 +419,8 @@ static void alltoallv_read_write(const xyl_problem_t *problem,
 static const char *alltoallv_read_lacks(const xyl_problem_t *problem)
 {
     return offers_lack(problem,
-                       !has_heads(problem) || cell_for_each(problem) >=
-                                                  XYL_PARCEL_BETWEEN_LEAST);
+                       !has_heads(problem) ||
+                           cell_for_each(problem) >= XYL_PARCEL_BETWEEN_LEAST);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_alltoallv_read = {

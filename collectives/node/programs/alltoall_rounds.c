@@ -191,7 +191,7 @@ static void alltoall_rounds_write(const xyl_problem_t *problem,
         return;
     xyl_node_has_read(program, xyl_wait_nothing(),
                       count_read(rounds.count) + 1);
-    xyl_node_until_read(program, count_read(rounds.count) + 1);
+    xyl_node_until_read(program, XYL_BOARD_ALL, count_read(rounds.count) + 1);
 }
 
 /* Where blocks vary a seat does not know how many rounds others need. */
@@ -212,9 +212,7 @@ static const char *alltoall_rounds_lack(const xyl_problem_t *problem)
 
 const xyl_algorithm_t xyl_algorithm_node_alltoall_rounds = {
     .name = "node_rounds",
-    .help = "ranks exchange in pairs through places that stay in the caches, "
-            "in the "
-            "memory of a node",
+    .help = "ranks exchange in pairs through places that stay in the caches",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(ALLTOALL),
     .lacks = alltoall_rounds_lack,

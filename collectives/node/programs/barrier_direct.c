@@ -4,16 +4,15 @@
 static void barrier_direct_write(const xyl_problem_t *problem,
                                  xyl_node_program_t *program)
 {
-    xyl_step_t *step = xyl_node_signal(problem, program);
-
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
-    step = xyl_node_signal(problem, program);
-    step->wait = xyl_wait_all(1);
+    (void)problem;
+    (void)xyl_node_signal(program, xyl_wait_nothing(),
+                          xyl_post_count(1, XYL_BOARD_ALL));
+    (void)xyl_node_signal(program, xyl_wait_all(1), xyl_post_nothing());
 }
 
 const xyl_algorithm_t xyl_algorithm_node_barrier_direct = {
     .name = "node_direct",
-    .help = "each rank tells all others, in the memory of a node",
+    .help = "each rank tells all others",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(BARRIER),
     .program = barrier_direct_write,

@@ -39,7 +39,7 @@ static void gather_direct_write(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                          xyl_problem_bytes(problem), problem->root);
         if (program->shares)
-            xyl_node_until_read_by(program, problem->root, 1);
+            xyl_node_until_read(program, problem->root, 1);
         return;
     }
     xyl_node_gather_own(problem, program, program->piece_bytes);
@@ -53,9 +53,7 @@ static void gather_direct_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_gather_direct = {
     .name = "node_direct",
-    .help = "each rank publishes its block, the root reads them, in the memory "
-            "of a "
-            "node",
+    .help = "each rank publishes its block, the root reads them",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
     .lacks = xyl_node_lengths_lack,

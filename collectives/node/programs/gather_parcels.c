@@ -48,9 +48,7 @@ static void gather_parcels_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_gather_parcels = {
     .name = "node_parcels",
-    .help =
-        "each rank hands the root its block by a line between the two, in the "
-        "memory of a node",
+    .help = "each rank hands the root its block by a line between the two",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(GATHERV),
     .lacks = xyl_node_parcels_lack,

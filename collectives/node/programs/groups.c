@@ -296,8 +296,8 @@ static const char *groups_lack(const xyl_problem_t *problem)
 #define GROUPS_ENTRY(coll, COLL)                                               \
     const xyl_algorithm_t xyl_algorithm_node_##coll##_groups = {               \
         .name = "node_groups",                                                 \
-        .help = "by groups of ranks that share a cache, in the memory of a "   \
-                "node (Katevenis et al. 2022)",                                \
+        .help = "by groups of ranks that share a cache (Katevenis et al. "     \
+                "2022)",                                                       \
         .kind = XYL_ALGORITHM_NODE,                                            \
         .colls = XYL_COLL_BIT(COLL),                                           \
         .radix = {2, 0, XYL_BOARD_SEATS_MAX / 2},                              \

@@ -63,32 +63,24 @@ static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
                            program->cell + (distance - 1) * program->between);
 }
 
-static void offer(const xyl_problem_t *problem, xyl_node_program_t *program,
-                  const xyl_neighbors_t *neighbors, uint32_t edge)
+/* Offers the block to a destination, or hands it, until it was read or went in
+ * parts. */
+static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
+                 const xyl_neighbors_t *neighbors, uint32_t edge, int hands)
 {
     const xyl_edges_t *destinations = &neighbors->destinations;
     const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
                                     xyl_edges_peer(destinations, edge)};
+    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
+    const xyl_position_t through =
+        between(program, problem->rank, destinations->sorted[edge].step);
 
-    xyl_node_offer(
-        program, to_edge,
-        between(program, problem->rank, destinations->sorted[edge].step),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
-}
-
-/* Until it was read, or handed in parts. */
-static void hand(const xyl_problem_t *problem, xyl_node_program_t *program,
-                 const xyl_neighbors_t *neighbors, uint32_t edge)
-{
-    const xyl_edges_t *destinations = &neighbors->destinations;
-    const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
-                                    xyl_edges_peer(destinations, edge)};
-
+    if (!hands) {
+        xyl_node_offer(program, to_edge, through, own, neighbors->sent);
+        return;
+    }
     xyl_node_strand(program);
-    xyl_node_hand(
-        program, to_edge,
-        between(program, problem->rank, destinations->sorted[edge].step),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
+    xyl_node_hand(program, to_edge, through, own, neighbors->sent);
 }
 
 /* 1: to another seat, and not the same as the one before. */
@@ -112,7 +104,7 @@ static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
         to_all.seat =
             others++ == 0 ? xyl_edges_peer(destinations, i) : XYL_BOARD_ALL;
         if (is_offered(program, neighbors->sent))
-            offer(problem, program, neighbors, i);
+            pass(problem, program, neighbors, i, 0);
     }
     if (others != 0)
         to_all.form = is_offered(program, neighbors->sent)
@@ -184,7 +176,7 @@ static void hand_offered(const xyl_problem_t *problem,
     for (i = 0; i < destinations->known; i++)
         if (is_offered(program, neighbors->sent) &&
             goes_to_another(destinations, i))
-            hand(problem, program, neighbors, i);
+            pass(problem, program, neighbors, i, 1);
 }
 
 static void neighbor_allgather_direct_write(const xyl_problem_t *problem,
@@ -207,9 +199,7 @@ static void neighbor_allgather_direct_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_neighbor_allgather_direct = {
     .name = "node_direct",
-    .help = "each rank publishes its block, its destinations read it, in the "
-            "memory "
-            "of a node",
+    .help = "each rank publishes its block, its destinations read it",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
     .needs = XYL_READS_CALL,

@@ -28,6 +28,17 @@ static inline uint64_t xyl_node_cut_length(uint64_t bytes, xyl_node_cut_t cut)
     return bytes < cut.most ? bytes : cut.most;
 }
 
+/* The segment that is asked for, or else so; `room` has one. */
+static inline uint64_t xyl_node_segment_of(const xyl_problem_t *problem,
+                                           xyl_node_cut_t cut, uint64_t room)
+{
+    uint64_t bytes = problem->segment_bytes;
+
+    if (bytes == 0)
+        bytes = xyl_node_cut_length(xyl_problem_bytes(problem), cut);
+    return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
 /* Adds a step for a segment of a message that begins at `to` and `from`. */
 static inline xyl_step_t *
 xyl_node_segment_step(xyl_node_program_t *program, const xyl_problem_t *problem,
@@ -295,31 +306,19 @@ static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)
 static inline void xyl_node_has_read(xyl_node_program_t *program,
                                      xyl_wait_t wait, uint32_t count)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-
-    step->wait = wait;
-    step->post = xyl_post_count(count, XYL_BOARD_ALL);
+    (void)xyl_node_signal(program, wait, xyl_post_count(count, XYL_BOARD_ALL));
 }
 
 /* This seat stays until `reader` has said so, or (XYL_BOARD_ALL) all others
  * have, if its input is read where it lies. */
-static inline void xyl_node_until_read_by(xyl_node_program_t *program,
-                                          uint32_t reader, uint32_t count)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-
-    step->wait = reader == XYL_BOARD_ALL ? xyl_wait_readers(count)
-                                         : xyl_wait_reader(reader, count);
-}
-
 static inline void xyl_node_until_read(xyl_node_program_t *program,
-                                       uint32_t count)
+                                       uint32_t reader, uint32_t count)
 {
-    xyl_node_until_read_by(program, XYL_BOARD_ALL, count);
+    (void)xyl_node_signal(program,
+                          reader == XYL_BOARD_ALL
+                              ? xyl_wait_readers(count)
+                              : xyl_wait_reader(reader, count),
+                          xyl_post_nothing());
 }
 
 /* ---- scan and exscan ---- */
@@ -338,28 +337,6 @@ static inline void xyl_node_scan_plan(const xyl_problem_t *problem,
     if (cut.node.window_bytes > piece_bytes * cut.ranks)
         cut.node.window_bytes = piece_bytes * cut.ranks;
     xyl_node_plan_inputs(&cut, program, xyl_problem_bytes(problem));
-}
-
-/* The next step goes on when that seat has published. */
-static inline void xyl_node_scan_wait(xyl_node_program_t *program,
-                                      uint32_t seat)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_LINE, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-
-    step->wait = xyl_wait_count(seat, 1);
-}
-
-/* ---- a signal ---- */
-
-/* Adds a step that moves nothing. */
-static inline xyl_step_t *xyl_node_signal(const xyl_problem_t *problem,
-                                          xyl_node_program_t *program)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_LINE, problem->rank, 0};
-
-    return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 }
 
 /* ---- needs (see xyl_algorithm_t.lacks) ---- */
@@ -416,8 +393,12 @@ static inline int xyl_node_has_result(const xyl_problem_t *problem)
            problem->rank == problem->root;
 }
 
-/* Copies out the result, segment by segment as their words are posted:
- * reduce_results.c. */
+/* reduce_results.c: the step that adds up in slices of the program's segment,
+ * or (COLLECT) collects such a sum in RECV. */
+xyl_step_t *xyl_node_write_sum(const xyl_problem_t *problem,
+                               xyl_node_program_t *program,
+                               xyl_step_kind_t kind);
+/* Copies out the result, segment by segment as their words are posted. */
 void xyl_node_write_results(const xyl_problem_t *problem,
                             xyl_node_program_t *program);
 

@@ -16,49 +16,25 @@ static uint32_t spares_of(const xyl_problem_t *problem)
 /* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t sum_cut = {32, 8 << 10, 128 << 10};
 
-static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
-{
-    uint64_t bytes = problem->segment_bytes;
-
-    if (bytes == 0)
-        bytes = xyl_node_cut_length(xyl_problem_bytes(problem), sum_cut);
-    return xyl_node_segment(bytes, room, problem->element_bytes);
-}
-
-static void write_reduce_sum(const xyl_problem_t *problem,
-                             xyl_node_program_t *program, uint32_t spares)
-{
-    int is_reduce = problem->coll == XYLEM_COLL_REDUCE;
-    int collects = is_reduce && problem->rank == problem->root;
-    xyl_step_t *step;
-
-    xyl_node_strand(program);
-    step = xyl_node_step(
-        program, collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
-        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    step->cut.total = xyl_problem_bytes(problem);
-    step->sum.slice_bytes = program->segment_bytes;
-    step->sum.spares = spares;
-    if (is_reduce)
-        step->post.seat = problem->root;
-}
-
 /* Sums begin at multiples of a line, as do spares. */
 static void accumulator_write(const xyl_problem_t *problem,
                               xyl_node_program_t *program)
 {
     uint64_t window = problem->node.window_bytes / 128 * 128, spare_bytes;
     uint32_t spares = spares_of(problem);
+    int collects =
+        problem->coll == XYLEM_COLL_REDUCE && problem->rank == problem->root;
 
-    program->segment_bytes =
-        sum_segment_of(problem, window / (spares + 1) / 128 * 128);
+    program->segment_bytes = xyl_node_segment_of(
+        problem, sum_cut, window / (spares + 1) / 128 * 128);
     spare_bytes = xyl_board_whole_lines(program->segment_bytes);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem),
                           window - spares * spare_bytes);
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
-    write_reduce_sum(problem, program, spares);
+    xyl_node_write_sum(problem, program,
+                       collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE)
+        ->sum.spares = spares;
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         xyl_node_write_results(problem, program);
 }
@@ -74,7 +50,7 @@ static const char *accumulator_lacks(const xyl_problem_t *problem)
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_accumulator = {
     .name = "node_accumulator",
-    .help = "all ranks add to one sum as they come, in the memory of a node",
+    .help = "all ranks add to one sum as they come",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .lacks = accumulator_lacks,

@@ -65,12 +65,7 @@ static const xyl_node_cut_t direct_cut = {4, 32 << 10, 64 << 10};
 
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
 {
-    uint64_t room = reduce_room(problem);
-    uint64_t bytes = problem->segment_bytes;
-
-    if (bytes == 0)
-        bytes = xyl_node_cut_length(xyl_problem_bytes(problem), direct_cut);
-    return xyl_node_segment(bytes, room, problem->element_bytes);
+    return xyl_node_segment_of(problem, direct_cut, reduce_room(problem));
 }
 
 /* In the lines of the seats if there is but one short segment. */
@@ -95,7 +90,7 @@ static void write_reduce_direct_end(const xyl_problem_t *problem,
 
     xyl_node_has_read(program, xyl_wait_count(problem->rank, program->segments),
                       count);
-    xyl_node_until_read(program, count);
+    xyl_node_until_read(program, XYL_BOARD_ALL, count);
 }
 
 /* In place, a result overwrites input, which has to be published before. */
@@ -125,7 +120,7 @@ static void reduce_direct_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_direct = {
     .name = "node_direct",
-    .help = "each receiver combines the input of all, in the memory of a node",
+    .help = "each receiver combines the input of all",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .program = reduce_direct_write,

@@ -94,18 +94,11 @@ static void pairs_write(const xyl_problem_t *problem,
     program->segment_bytes = pair_segment_of(problem);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem),
                           problem->node.long_window_bytes / 2);
-    xyl_node_strand(program);
-    step = xyl_node_step(
-        program, collects ? XYL_STEP_COLLECT : XYL_STEP_PAIR,
-        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    step->cut.total = xyl_problem_bytes(problem);
+    step = xyl_node_write_sum(problem, program,
+                              collects ? XYL_STEP_COLLECT : XYL_STEP_PAIR);
     step->end_seat = problem->ranks - (uint32_t)is_apart;
-    step->sum.slice_bytes = program->segment_bytes;
     step->sum.spares = near_cells_of(problem, program);
     step->sum.cells = cells_of(problem, program);
-    if (problem->coll == XYLEM_COLL_REDUCE)
-        step->post.seat = problem->root;
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) +
         step->sum.spares * xyl_board_whole_lines(program->segment_bytes);
@@ -125,9 +118,7 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_pairs = {
     .name = "node_pairs",
-    .help =
-        "ranks are combined in pairs and pairs with pairs as they come, in the "
-        "memory of a node",
+    .help = "ranks are combined in pairs and pairs with pairs as they come",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .lacks = xyl_node_pairs_lack,

@@ -1,5 +1,24 @@
-/* The end of reductions whose result lies in the window, segment by segment. */
+/* Reductions that add up in the window, segment by segment. */
 #include "collectives/node/programs/parts.h"
+
+xyl_step_t *xyl_node_write_sum(const xyl_problem_t *problem,
+                               xyl_node_program_t *program,
+                               xyl_step_kind_t kind)
+{
+    xyl_buffer_t to =
+        kind == XYL_STEP_COLLECT ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD;
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_step(program, kind, xyl_position_of(to, 0, 0),
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         program->piece_bytes);
+    step->cut.total = xyl_problem_bytes(problem);
+    step->sum.slice_bytes = program->segment_bytes;
+    if (problem->coll == XYLEM_COLL_REDUCE)
+        step->post.seat = problem->root;
+    return step;
+}
 
 void xyl_node_write_results(const xyl_problem_t *problem,
                             xyl_node_program_t *program)

@@ -63,14 +63,12 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
     if (!program->shares)
         return;
     step->post = xyl_post_count(2, XYL_BOARD_ALL); /* it has read all */
-    xyl_node_until_read(program, 2);
+    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_scatter_direct = {
     .name = "node_direct",
-    .help =
-        "each rank publishes its input and combines its own block of all, in "
-        "the memory of a node",
+    .help = "each rank publishes its input and combines its own block of all",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
     .program = reduce_scatter_direct_write,

@@ -31,16 +31,11 @@ static void write_scan_sum(const xyl_problem_t *problem,
     step->post = xyl_post_count(1, problem->rank + 1);
 }
 
-/* Measured with 4, 8 and 16 ranks; the most simulated with 4 to 64 ranks on a
- * node, Nov 2026. */
-static const xyl_node_cut_t chain_cut = {8, 2 << 10, 16 << 10};
-
 /* Short enough that the last seat does not wait long for the first piece, and
- * long enough that a piece costs more than to say that it is there. */
-static uint64_t chain_piece(const xyl_problem_t *problem)
-{
-    return xyl_node_cut_length(xyl_problem_bytes(problem), chain_cut);
-}
+ * long enough that a piece costs more than to say that it is there. Measured
+ * with 4, 8 and 16 ranks; the most simulated with 4 to 64 ranks on a node, Nov
+ * 2026. */
+static const xyl_node_cut_t chain_cut = {8, 2 << 10, 16 << 10};
 
 /* The sum goes on to the next seat before this one keeps what it needs. */
 static void scan_chain_write(const xyl_problem_t *problem,
@@ -49,14 +44,17 @@ static void scan_chain_write(const xyl_problem_t *problem,
     const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
     int is_last = problem->rank + 1 == problem->ranks;
 
-    xyl_node_scan_plan(problem, chain_piece(problem), program);
+    xyl_node_scan_plan(
+        problem, xyl_node_cut_length(xyl_problem_bytes(problem), chain_cut),
+        program);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     if (problem->rank == 0) {
         xyl_node_publish(problem, program,
                          xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                          xyl_problem_bytes(problem), 1);
     } else {
-        xyl_node_scan_wait(program, problem->rank - 1);
+        (void)xyl_node_signal(program, xyl_wait_count(problem->rank - 1, 1),
+                              xyl_post_nothing());
         if (!is_last)
             write_scan_sum(problem, program, published);
         else if (xyl_node_is_scan(problem))
@@ -71,7 +69,7 @@ static void scan_chain_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_scan_chain = {
     .name = "node_chain",
-    .help = "sums go from rank to rank in pieces, in the memory of a node",
+    .help = "sums go from rank to rank in pieces",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
     .program = scan_chain_write,

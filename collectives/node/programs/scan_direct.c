@@ -13,7 +13,8 @@ static void scan_direct_write(const xyl_problem_t *problem,
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
-        xyl_node_scan_wait(program, seat);
+        (void)xyl_node_signal(program, xyl_wait_count(seat, 1),
+                              xyl_post_nothing());
     step = xyl_node_step(program, XYL_STEP_REDUCE,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_node_published(program, 0), program->piece_bytes);
@@ -23,9 +24,7 @@ static void scan_direct_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_scan_direct = {
     .name = "node_direct",
-    .help =
-        "each rank publishes its input and combines that of all before it, in "
-        "the memory of a node",
+    .help = "each rank publishes its input and combines that of all before it",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
     .program = scan_direct_write,

@@ -105,14 +105,12 @@ static void scatter_direct_write(const xyl_problem_t *problem,
         write_scatter_block(problem, program, kind, distance);
     xyl_node_scatter_own(problem, program, program->piece_bytes);
     if (program->shares)
-        xyl_node_until_read(program, 1);
+        xyl_node_until_read(program, XYL_BOARD_ALL, 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_direct = {
     .name = "node_direct",
-    .help = "the root publishes the blocks, each rank reads its own, in the "
-            "memory of "
-            "a node",
+    .help = "the root publishes the blocks, each rank reads its own",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
     .lacks = xyl_node_lengths_lack,

@@ -87,8 +87,7 @@ static void scatter_parcels_write(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
     .name = "node_parcels",
-    .help = "the root hands each rank its block by a line between the two, in "
-            "the memory of a node",
+    .help = "the root hands each rank its block by a line between the two",
     .kind = XYL_ALGORITHM_NODE,
     .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
     .lacks = xyl_node_parcels_lack,
