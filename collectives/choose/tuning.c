@@ -1,6 +1,5 @@
 #include "collectives/choose/tuning.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,24 +218,6 @@ static xylem_status_t tuning_joins(xylem_context_t *context)
     return list_candidates(tuned_of(context));
 }
 
-/* Each collective had a setting of its own. */
-static void warn_of_old_settings(void)
-{
-    char name[64], *at;
-    const char *value;
-    xylem_coll_t coll;
-
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
-        snprintf(name, sizeof name, "XYLEM_%s", xyl_coll_traits(coll)->name);
-        for (at = name; *at != '\0'; at++)
-            *at = (char)toupper((unsigned char)*at);
-        value = getenv(name);
-        if (value != NULL)
-            xyl_log(XYL_LOG_WARN, "%s=%s: say XYLEM_ALGORITHMS=%s=%s", name,
-                    value, xyl_coll_traits(coll)->name, value);
-    }
-}
-
 static xylem_status_t tuning_begins(xylem_context_t *context)
 {
     xyl_config_t *config = &context->config;
@@ -244,7 +225,6 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
     xylem_status_t status = XYLEM_OK;
     tuning_t *tuning;
 
-    warn_of_old_settings();
     tuning = calloc(1, sizeof *tuning);
     if (tuning == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");

@@ -166,6 +166,7 @@ static xyl_board_t *board_alloc(const xyl_seats_t *seats, const uint32_t *ranks)
         return NULL;
     }
     memcpy(board->seats.ranks, ranks, seats->count * sizeof *ranks);
+    TAILQ_INIT(&board->stages);
     return board;
 }
 
@@ -245,8 +246,9 @@ static void windows_give_back(const xyl_board_t *board)
         end = XYL_BOARD_SLOTS;
     for (i = 0; i < end; i++) {
         char *slot = xyl_board_slot(board, i);
-        bytes = xyl_board_get(board, xyl_board_lent(board, slot));
-        place = xyl_board_get(board, xyl_board_place(board, slot)) & RESERVE;
+        bytes = xyl_board_get(board, &xyl_board_common(board, slot)->lent);
+        place = xyl_board_get(board, &xyl_board_common(board, slot)->place) &
+                RESERVE;
         if (bytes != 0 && place != RESERVE)
             xyl_shm_pool_free(board->pool, (uint32_t)place, bytes);
     }
@@ -410,7 +412,7 @@ static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
 static int is_for(const xyl_board_t *board, uint64_t number, uint64_t past)
 {
     _Atomic uint64_t *word =
-        xyl_board_user(board, xyl_board_slot(board, number));
+        &xyl_board_common(board, xyl_board_slot(board, number))->user;
     uint64_t mine = xyl_board_mark(number, past);
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
@@ -426,7 +428,7 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
                            uint64_t number)
 {
     _Atomic uint64_t *word =
-        xyl_board_place(board, xyl_board_slot(board, number));
+        &xyl_board_common(board, xyl_board_slot(board, number))->place;
     uint64_t seen, bytes = extent->bytes;
     uint32_t place;
 
@@ -441,8 +443,8 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
         if (place == 0)
             return NULL;
         atomic_store_explicit(
-            xyl_board_lent(board, xyl_board_slot(board, number)), bytes,
-            memory_order_relaxed);
+            &xyl_board_common(board, xyl_board_slot(board, number))->lent,
+            bytes, memory_order_relaxed);
         if (xyl_seats_swap(&board->seats, word, &seen,
                            xyl_board_value(number, place)))
             return window_at(board, place, bytes);
@@ -463,13 +465,14 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
     char *slot = xyl_board_slot(board, number);
     uint64_t place;
 
-    if (xyl_seats_add(&board->seats, xyl_board_leavers(board, slot)) %
+    if (xyl_seats_add(&board->seats, &xyl_board_common(board, slot)->left) %
             board->seats.count !=
         0)
         return;
-    place = xyl_board_get(board, xyl_board_place(board, slot)) -
+    place = xyl_board_get(board, &xyl_board_common(board, slot)->place) -
             xyl_board_value(number, 0);
-    atomic_store_explicit(xyl_board_lent(board, slot), 0, memory_order_relaxed);
+    atomic_store_explicit(&xyl_board_common(board, slot)->lent, 0,
+                          memory_order_relaxed);
     if (place != RESERVE)
         xyl_shm_pool_free(board->pool, (uint32_t)place, bytes);
 }

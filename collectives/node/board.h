@@ -44,6 +44,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "collectives/node/combine.h"
 #include "collectives/node/pairs.h"
@@ -80,6 +81,19 @@ typedef struct xyl_board_line {
 
 _Static_assert(sizeof(xyl_board_line_t) == XYL_BOARD_LINE_BYTES,
                "a line is a line");
+
+/* The line of a slot behind those of the seats. */
+typedef struct xyl_board_common {
+    _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t claim; /* who leads, by
+                                     seat; several seats write it, by `swap` */
+    _Atomic uint64_t place; /* where the window is */
+    _Atomic uint64_t left;  /* how often a seat has left a window, in all the
+                               pieces that have had the slot */
+    _Atomic uint64_t user; /* the mark of those who use the window, by a swap of
+                              whoever comes first */
+    _Atomic uint64_t lent; /* bytes of the window, if it is the pool's, from
+                              when one is taken until it is given back */
+} xyl_board_common_t;
 
 /* Consecutive pieces with windows of one size. */
 typedef struct xyl_board_extent {
@@ -131,13 +145,13 @@ typedef struct xyl_board {
     uint64_t done_by_all; /* as last seen */
     int is_starved;       /* this seat waits for others' done lines */
     /* Stages under way, in the order of their pieces; see stage.c. */
-    struct xyl_node_stage *first, *last;
+    TAILQ_HEAD(, xyl_node_stage) stages;
     struct xyl_node_stage *unnumbered; /* the first that has no numbers yet */
-    unsigned polls_from; /* the place there of who is polled first */
-    struct xyl_board *previous_busy, *next_busy;
-    struct xyl_board *next_left; /* see node.c */
-    uint64_t parent_key;         /* see kept.h */
-    int has_place;               /* in the directory, which this rank drew */
+    unsigned polls_from;          /* the place there of who is polled first */
+    LIST_ENTRY(xyl_board) others; /* that are busy */
+    struct xyl_board *next_left;  /* see node.c */
+    uint64_t parent_key;          /* see kept.h */
+    int has_place;                /* in the directory, which this rank drew */
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, where windows have at most
@@ -223,43 +237,11 @@ static inline xyl_board_line_t *xyl_board_line(char *slot, uint32_t seat)
     return (xyl_board_line_t *)(void *)slot + seat;
 }
 
-/* Who leads, by seat. Several seats write it, by `swap`. */
-static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
-                                                char *slot)
+static inline xyl_board_common_t *xyl_board_common(const xyl_board_t *board,
+                                                   char *slot)
 {
-    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats.count *
-                                                   XYL_BOARD_LINE_BYTES);
-}
-
-/* Where the window is. In the same line. */
-static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
-                                                char *slot)
-{
-    return xyl_board_claim(board, slot) + 1;
-}
-
-/* The mark of those who use the window, by a swap of whoever comes first. In
- * the same line. */
-static inline _Atomic uint64_t *xyl_board_user(const xyl_board_t *board,
-                                               char *slot)
-{
-    return xyl_board_claim(board, slot) + 3;
-}
-
-/* How often a seat has left a window, in all the pieces that have had the slot;
- * in a line of its own, as others still look for the window. */
-static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
-                                                  char *slot)
-{
-    return xyl_board_claim(board, slot) + 2;
-}
-
-/* Bytes of the window, if it is the pool's, from when one is taken until it is
- * given back. In the line of the claim. */
-static inline _Atomic uint64_t *xyl_board_lent(const xyl_board_t *board,
-                                               char *slot)
-{
-    return xyl_board_claim(board, slot) + 4;
+    return (xyl_board_common_t *)(void *)xyl_board_line(slot,
+                                                        board->seats.count);
 }
 
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,

@@ -3,6 +3,8 @@
 #ifndef XYL_COLLECTIVES_NODE_H
 #define XYL_COLLECTIVES_NODE_H
 
+#include <sys/queue.h>
+
 #include "collectives/data/call.h"
 #include "collectives/data/modules.h"
 #include "collectives/node/program.h"
@@ -118,14 +120,14 @@ enum { XYL_NODE_POOL_KEY = 1 };
 
 /* The state of a context: the progressing thread's, but for what was left. */
 typedef struct xyl_node_context {
-    struct xyl_board *busy;  /* see stage.c */
-    uint64_t moved;          /* by these in the present turn, see there */
-    unsigned hasty_stages;   /* on these, for which the net matters most */
-    struct xyl_board *left;  /* see node.c; by the context's lock */
-    struct xyl_board *kept;  /* see kept.h; the same */
-    _Atomic uint32_t places; /* drawn */
-    _Atomic int is_short;    /* a board could not be mapped */
-    xyl_shm_pool_t pool;     /* of windows; see board.h */
+    LIST_HEAD(, xyl_board) busy; /* see stage.c */
+    uint64_t moved;              /* by these in the present turn, see there */
+    unsigned hasty_stages;       /* on these, for which the net matters most */
+    struct xyl_board *left;      /* see node.c; by the context's lock */
+    struct xyl_board *kept;      /* see kept.h; the same */
+    _Atomic uint32_t places;     /* drawn */
+    _Atomic int is_short;        /* a board could not be mapped */
+    xyl_shm_pool_t pool;         /* of windows; see board.h */
 } xyl_node_context_t;
 
 static inline xyl_node_context_t *

@@ -160,12 +160,12 @@ unsigned xyl_node_number(xyl_board_t *board)
     xyl_node_stage_t *node;
     unsigned did = 0;
 
-    for (node = board->unnumbered; node != NULL; node = node->next) {
+    for (node = board->unnumbered; node != NULL; node = board->unnumbered) {
         if (!node->program.is_cut_late)
             xyl_node_take_numbers(node);
         else if (!first_run(node, &did))
             break;
-        board->unnumbered = node->next;
+        board->unnumbered = TAILQ_NEXT(node, others);
     }
     return did;
 }

@@ -30,7 +30,7 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 static void set_polls(xylem_context_t *context)
 {
     const xyl_node_context_t *boards = xyl_node_of_context(context);
-    int waits = boards->busy != NULL && boards->hasty_stages == 0 &&
+    int waits = !LIST_EMPTY(&boards->busy) && boards->hasty_stages == 0 &&
                 context->engine.shm != NULL &&
                 !context->driver.params.shares_cores;
 
@@ -43,35 +43,14 @@ static void list_add(xyl_node_stage_t *node)
     xyl_node_context_t *boards = xyl_node_of_context(context);
     xyl_board_t *board = node->board;
 
-    node->next = NULL;
-    node->previous = board->last;
     node->is_listed = 1;
     boards->hasty_stages += (unsigned)node->is_hasty;
-    board->last = node;
+    if (TAILQ_EMPTY(&board->stages))
+        LIST_INSERT_HEAD(&boards->busy, board, others);
+    TAILQ_INSERT_TAIL(&board->stages, node, others);
     if (board->unnumbered == NULL && node->state != XYL_NODE_NUMBERED)
         board->unnumbered = node;
-    if (node->previous != NULL) {
-        node->previous->next = node;
-        set_polls(context);
-        return;
-    }
-    board->first = node;
-    board->previous_busy = NULL;
-    board->next_busy = boards->busy;
-    if (board->next_busy != NULL)
-        board->next_busy->previous_busy = board;
-    boards->busy = board;
     set_polls(context);
-}
-
-static void board_rests(xyl_node_context_t *boards, xyl_board_t *board)
-{
-    if (board->previous_busy != NULL)
-        board->previous_busy->next_busy = board->next_busy;
-    else
-        boards->busy = board->next_busy;
-    if (board->next_busy != NULL)
-        board->next_busy->previous_busy = board->previous_busy;
 }
 
 static void list_remove(xyl_node_stage_t *node)
@@ -86,17 +65,10 @@ static void list_remove(xyl_node_stage_t *node)
     xyl_timer_stop(&context->engine.timers, &node->leaves);
     boards->hasty_stages -= (unsigned)node->is_hasty;
     if (board->unnumbered == node)
-        board->unnumbered = node->next;
-    if (node->previous != NULL)
-        node->previous->next = node->next;
-    else
-        board->first = node->next;
-    if (node->next != NULL)
-        node->next->previous = node->previous;
-    else
-        board->last = node->previous;
-    if (board->first == NULL)
-        board_rests(boards, board);
+        board->unnumbered = TAILQ_NEXT(node, others);
+    TAILQ_REMOVE(&board->stages, node, others);
+    if (TAILQ_EMPTY(&board->stages))
+        LIST_REMOVE(board, others);
     set_polls(context);
 }
 
@@ -222,9 +194,9 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
     xyl_node_stage_t *node, *next;
     unsigned place;
 
-    for (node = board->first, place = 0; node != NULL && place < to;
-         node = next, place++) {
-        next = node->next;
+    for (node = TAILQ_FIRST(&board->stages), place = 0;
+         node != NULL && place < to; node = next, place++) {
+        next = TAILQ_NEXT(node, others);
         if (!node->is_listed)
             continue; /* its end came while the one before was run */
         if (place >= from)
@@ -248,12 +220,12 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;
-    xyl_board_t *board = boards->busy, *next_board;
+    xyl_board_t *board = LIST_FIRST(&boards->busy), *next_board;
     unsigned did = 0, from;
 
     boards->moved = 0;
     for (; board != NULL; board = next_board) {
-        next_board = board->next_busy;
+        next_board = LIST_NEXT(board, others);
         did += xyl_node_number(board);
         from = board->polls_from;
         board->polls_from = 0;
@@ -493,7 +465,7 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
     xyl_node_stage_t *node = self(stage);
     xyl_node_piece_t *piece = &node->active[0];
 
-    assert(node->board->first == NULL && stage->next == NULL);
+    assert(TAILQ_EMPTY(&node->board->stages) && stage->next == NULL);
     reset(node);
     *node->moved = 0;      /* as where stages are polled */
     stage->shall_keep = 0; /* as if started */
@@ -520,7 +492,7 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage)
     const xyl_board_t *board =
         ((const xyl_node_stage_t *)(const void *)stage)->board;
 
-    return board->first == NULL;
+    return TAILQ_EMPTY(&board->stages);
 }
 
 uint64_t xyl_node_stage_number(const xyl_stage_t *stage)

@@ -88,7 +88,7 @@ struct xyl_node_stage {
     xyl_stage_t stage;
     xyl_board_t *board;
     const xyl_limits_t *limits;
-    xyl_node_stage_t *previous, *next; /* on the board */
+    TAILQ_ENTRY(xyl_node_stage) others; /* on the board */
     int is_listed;
     int is_hasty; /* a level of a short message: the net is looked after first
                    */

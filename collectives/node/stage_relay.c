@@ -72,8 +72,8 @@ uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index)
     if (piece == NULL)
         return 0;
     none = xyl_board_value(piece->number, 0);
-    value =
-        xyl_board_get(node->board, xyl_board_claim(node->board, piece->slot));
+    value = xyl_board_get(node->board,
+                          &xyl_board_common(node->board, piece->slot)->claim);
     return value < none ? 0 : value - none;
 }
 
@@ -86,9 +86,9 @@ void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index)
 
     /* Partner: the load in xyl_node_stage_beats. Nobody sleeps for it. */
     if (piece != NULL && beats + 1 < LAST_BEAT)
-        atomic_store_explicit(xyl_board_claim(node->board, piece->slot),
-                              xyl_board_value(piece->number, beats + 1),
-                              memory_order_release);
+        atomic_store_explicit(
+            &xyl_board_common(node->board, piece->slot)->claim,
+            xyl_board_value(piece->number, beats + 1), memory_order_release);
 }
 
 void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece)
@@ -97,7 +97,8 @@ void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece)
     const xyl_node_piece_t *found = piece_find(node, piece);
 
     assert(found != NULL);
-    xyl_board_set(node->board, xyl_board_claim(node->board, found->slot),
+    xyl_board_set(node->board,
+                  &xyl_board_common(node->board, found->slot)->claim,
                   xyl_board_value(found->number, LAST_BEAT), XYL_BOARD_ALL);
 }
 

@@ -289,9 +289,6 @@ test_settings()
         XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=4000000000
     says "an unknown variable is warned of" 0 "no setting XYLEM_SPEED;" \
         env XYLEM_SPEED=9 "$programs/misuse" create XYLEM_OK "" LOG=warn
-    says "a setting of before names the new one" 0 \
-        "say XYLEM_ALGORITHMS=bcast=chain" env XYLEM_BCAST=chain \
-        "$programs/misuse" create XYLEM_OK "" LOG=warn
     echo "{" >"$work/broken"
     says "a file of settings that is not there is warned of" 0 \
         "XYLEM_CONF: $work/nowhere: No such file" \

@@ -477,10 +477,10 @@ static void test_layout(void)
         slot = xyl_board_slot(board, number);
         CHECK(slot == end);
         CHECK_EQ((uintptr_t)slot % XYL_BOARD_LINE_BYTES, 0);
-        CHECK((char *)xyl_board_claim(board, slot) >=
+        CHECK((char *)&xyl_board_common(board, slot)->claim >=
               xyl_board_line(slot, 2)->bytes + XYL_BOARD_INLINE_BYTES);
         CHECK((char *)xyl_board_word(board, slot, 0) >
-              (char *)xyl_board_leavers(board, slot));
+              (char *)&xyl_board_common(board, slot)->left);
         CHECK((char *)xyl_board_sums(board, slot) >=
               (char *)(xyl_board_word(board, slot, XYL_BOARD_WORDS - 1) + 1));
         end = (char *)(xyl_board_sums(board, slot) + 1);
