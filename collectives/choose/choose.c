@@ -129,7 +129,7 @@ static int rule_applies(const xyl_rule_t *rule,
            xyl_algorithm_fits(algorithm, &asked, NULL);
 }
 
-/* The first of a kind that fits. */
+/* The first that fits, of a kind (KINDS: of any). */
 static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
                                                   const xyl_query_t *query,
                                                   const xyl_problem_t *problem,
@@ -139,8 +139,9 @@ static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
         xyl_tuning_candidates(team->context, query->coll);
 
     for (; candidate->rule != NULL; candidate++)
-        if (candidate->algorithm->kind == kind &&
-            (candidate->algorithm->needs & XYL_STANDS_FOR_KIND) == 0 &&
+        if ((kind == XYL_ALGORITHM_KINDS ||
+             (candidate->algorithm->kind == kind &&
+              (candidate->algorithm->needs & XYL_STANDS_FOR_KIND) == 0)) &&
             rule_applies(candidate->rule, candidate->algorithm, query, problem))
             return candidate;
     return NULL;
@@ -157,17 +158,14 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
                     const xyl_problem_t *problem, xyl_decision_t *decision)
 {
     const xyl_candidate_t *candidate =
-        xyl_tuning_candidates(team->context, query->coll);
+        candidate_that_fits(team, query, problem, XYL_ALGORITHM_KINDS);
 
-    for (; candidate->rule != NULL; candidate++)
-        if (rule_applies(candidate->rule, candidate->algorithm, query,
-                         problem)) {
-            decision->named = named_by(candidate);
-            decision->rule = candidate->rule;
-            decision->by = NULL;
-            return 1;
-        }
-    return 0;
+    if (candidate == NULL)
+        return 0;
+    decision->named = named_by(candidate);
+    decision->rule = candidate->rule;
+    decision->by = NULL;
+    return 1;
 }
 
 /* Where no rule names one: the first schedule of the list. */
@@ -412,9 +410,26 @@ static xylem_status_t decide_algorithm(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
-                          xyl_way_t way, int is_commutative,
-                          xyl_choice_t *choice_out)
+static xylem_status_t decide_tree(const xylem_team_t *team,
+                                  const xyl_query_t *query,
+                                  xyl_decision_t *decision)
+{
+    const xyl_candidate_t *candidate =
+        candidate_of_kind(team, query, XYL_ALGORITHM_TREE);
+
+    if (candidate == NULL ||
+        (decision->named.algorithm != NULL &&
+         decision->named.algorithm->kind != XYL_ALGORITHM_TREE))
+        return no_algorithm(query->coll);
+    decision->rule = candidate->rule;
+    if (decision->named.algorithm == NULL)
+        decision->named = named_by(candidate);
+    return XYLEM_OK;
+}
+
+static xylem_status_t choose(xylem_team_t *team, const xylem_coll_args_t *args,
+                             xyl_way_t way, int is_commutative, int is_tree,
+                             xyl_choice_t *choice_out)
 {
     xyl_decision_t decision = {.by = NULL};
     xyl_problem_t problem;
@@ -425,45 +440,31 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status == XYLEM_OK)
         status = by_call(args, &problem, &decision);
     if (status == XYLEM_OK)
-        status = decide_algorithm(team, &query, &problem, &decision);
+        status = is_tree ? decide_tree(team, &query, &decision)
+                         : decide_algorithm(team, &query, &problem, &decision);
     if (status != XYLEM_OK)
         return status;
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
     choice_out->rule = decision.rule;
     choice_out->is_named = decision.by != NULL;
-    if (team->context->config.verbose != 0)
+    if (team->context->config.verbose != 0 && !is_tree)
         xyl_choice_explain(team, &query, &problem, &decision, choice_out);
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
+                          xyl_way_t way, int is_commutative,
+                          xyl_choice_t *choice_out)
+{
+    return choose(team, args, way, is_commutative, 0, choice_out);
 }
 
 xylem_status_t xyl_choose_tree(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                int is_commutative, xyl_choice_t *choice_out)
 {
-    xyl_decision_t decision = {.by = "a tree"};
-    const xyl_candidate_t *candidate;
-    xyl_problem_t problem;
-    xyl_query_t query;
-    xylem_status_t status = xyl_choose_query(team, args, (xyl_way_t){0},
-                                             is_commutative, &problem, &query);
-
-    if (status == XYLEM_OK)
-        status = by_call(args, &problem, &decision);
-    if (status != XYLEM_OK)
-        return status;
-    candidate = candidate_of_kind(team, &query, XYL_ALGORITHM_TREE);
-    if (candidate == NULL ||
-        (decision.named.algorithm != NULL &&
-         decision.named.algorithm->kind != XYL_ALGORITHM_TREE))
-        return no_algorithm(args->coll);
-    decision.rule = candidate->rule;
-    if (decision.named.algorithm == NULL)
-        decision.named = named_by(candidate);
-    xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
-    choice_out->chooser = &chooser;
-    choice_out->rule = decision.rule;
-    return XYLEM_OK;
+    return choose(team, args, (xyl_way_t){0}, is_commutative, 1, choice_out);
 }
 
 /* ---- other plans ---- */

@@ -17,33 +17,20 @@
 #include "runtime/core/team.h"
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
-static xylem_status_t add_down_stages(xyl_operation_t *operation, uint32_t root)
+static xylem_status_t add_stages(xyl_operation_t *operation, uint32_t root,
+                                 int is_down)
 {
+    int has_result = is_down || operation->request.team->rank == root;
     xylem_status_t status = XYLEM_OK;
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
         xyl_stage_spec_t spec = xyl_stage_behind(
-            operation, lane, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
+            operation, lane, is_down ? XYL_ROLE_NOTHING : XYL_ROLE_INPUT,
+            has_result ? XYL_ROLE_RESULT : XYL_ROLE_NOTHING);
         xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
-        status = xyl_down_stage_add(operation, &spec, &tree);
-    }
-    return status;
-}
-
-static xylem_status_t add_up_stages(xyl_operation_t *operation, uint32_t root)
-{
-    xyl_role_t writes = operation->request.team->rank == root
-                            ? XYL_ROLE_RESULT
-                            : XYL_ROLE_NOTHING;
-    xylem_status_t status = XYLEM_OK;
-    uint32_t lane;
-
-    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
-        xyl_stage_spec_t spec =
-            xyl_stage_behind(operation, lane, XYL_ROLE_INPUT, writes);
-        xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
-        status = xyl_up_stage_add(operation, &spec, &tree);
+        status = is_down ? xyl_down_stage_add(operation, &spec, &tree)
+                         : xyl_up_stage_add(operation, &spec, &tree);
     }
     return status;
 }
@@ -58,9 +45,9 @@ static xylem_status_t add_tree_stages(xyl_operation_t *operation,
     xylem_status_t status = XYLEM_OK;
 
     if (coll != XYLEM_COLL_BCAST)
-        status = add_up_stages(operation, root);
+        status = add_stages(operation, root, 0);
     if (status == XYLEM_OK && coll != XYLEM_COLL_REDUCE)
-        status = add_down_stages(operation, root);
+        status = add_stages(operation, root, 1);
     if (status == XYLEM_OK && coll == XYLEM_COLL_BCAST)
         status = xyl_pack_stages_add(operation, call->sides.recv);
     return status;

@@ -397,13 +397,6 @@ static int runs_inline(const xyl_operation_t *operation)
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
-static size_t mirrored_bytes(const xyl_operation_t *operation)
-{
-    const xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
-
-    return mirrors[0].bytes + mirrors[1].bytes;
-}
-
 /* Types of the user's, whose handles may come to stand for others. */
 static int types_may_go(const xyl_operation_t *operation,
                         const xylem_coll_args_t *args)
@@ -418,6 +411,7 @@ static int types_may_go(const xyl_operation_t *operation,
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args, xyl_way_t way)
 {
+    const xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
     key_set(key, operation->request.team, args, way);
@@ -429,7 +423,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
     if (operation->request.context->config.check == XYL_CHECK_FULL ||
         (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE || types_may_go(operation, args) ||
-        mirrored_bytes(operation) > KEPT_MIRRORS_MAX ||
+        mirrors[0].bytes + mirrors[1].bytes > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);

@@ -12,11 +12,6 @@
 #include "runtime/core/context.h"
 #include "runtime/core/tags.h"
 
-static int call_is_in_place(const xylem_coll_args_t *args)
-{
-    return args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV;
-}
-
 int xyl_call_is_reproducible(const xylem_team_t *team,
                              const xylem_coll_args_t *args)
 {
@@ -51,7 +46,8 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .root = traits->has_root ? args->root : 0,
         .count = traits->reduces ? args->count : args->count * type_bytes,
         .element_bytes = traits->reduces ? type_bytes : 1,
-        .is_in_place = call_is_in_place(args),
+        .is_in_place =
+            args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV,
         .is_commutative = is_commutative,
         .has_tag = args->tag != 0,
         .tag_has_board = way.has_board,
@@ -81,23 +77,16 @@ static void blocks_scale(const uint64_t *counts, const uint64_t *displs,
     }
 }
 
-static uint64_t send_unit(const xyl_call_t *call)
-{
-    if (call->sides.send_is_empty)
-        return 0;
-    return xylem_type_bytes(call->args.type);
-}
-
-static uint64_t recv_unit(const xyl_call_t *call)
+static uint64_t blocks_unit(const xyl_call_t *call, int are_sent)
 {
     const xylem_coll_args_t *args = &call->args;
 
-    if (xyl_coll_traits(args->coll)->reduces)
+    if (!are_sent && xyl_coll_traits(args->coll)->reduces)
         return 1;
-    if (call->sides.recv_is_empty)
+    if (are_sent ? call->sides.send_is_empty : call->sides.recv_is_empty)
         return 0;
-    return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
-                                                  : args->type);
+    return xylem_type_bytes(!are_sent && args->recv_count != 0 ? args->recv_type
+                                                               : args->type);
 }
 
 /* Whether they are all predefined types, and where they are said to be. */
@@ -137,31 +126,28 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
     return status;
 }
 
-static xylem_status_t resolve_received(xyl_call_t *call, blocks_t blocks)
+/* The blocks of one side, which go to `blocks`. */
+static xylem_status_t resolve_blocks(xyl_call_t *call, int are_sent,
+                                     blocks_t blocks)
 {
     const xylem_coll_args_t *args = &call->args;
+    const uint64_t *counts = are_sent ? args->send_counts : args->recv_counts;
+    const uint64_t *displs = are_sent ? args->send_displs : args->recv_displs;
 
-    call->problem.recv_counts = blocks.counts;
-    call->problem.recv_displs = blocks.displs;
+    if (are_sent) {
+        call->problem.send_counts = blocks.counts;
+        call->problem.send_displs = blocks.displs;
+    } else {
+        call->problem.recv_counts = blocks.counts;
+        call->problem.recv_displs = blocks.displs;
+    }
     if (xyl_coll_traits(args->coll)->has_own_types)
-        return blocks_layout(call, args->recv_counts, args->recv_displs,
-                             args->recv_types, blocks, &call->sides.recv);
-    blocks_scale(args->recv_counts, args->recv_displs, recv_unit(call),
-                 call->team->size, blocks);
-    return XYLEM_OK;
-}
-
-static xylem_status_t resolve_sent(xyl_call_t *call, blocks_t blocks)
-{
-    const xylem_coll_args_t *args = &call->args;
-
-    call->problem.send_counts = blocks.counts;
-    call->problem.send_displs = blocks.displs;
-    if (xyl_coll_traits(args->coll)->has_own_types)
-        return blocks_layout(call, args->send_counts, args->send_displs,
-                             args->send_types, blocks, &call->sides.send);
-    blocks_scale(args->send_counts, args->send_displs, send_unit(call),
-                 call->team->size, blocks);
+        return blocks_layout(call, counts, displs,
+                             are_sent ? args->send_types : args->recv_types,
+                             blocks,
+                             are_sent ? &call->sides.send : &call->sides.recv);
+    blocks_scale(counts, displs, blocks_unit(call, are_sent), call->team->size,
+                 blocks);
     return XYLEM_OK;
 }
 
@@ -179,56 +165,41 @@ static void blocks_send_in_place(xyl_call_t *call)
 
 /* ---- any ---- */
 
-/* Arrays of counts that matter on this rank. */
-static int receives_blocks(const xyl_call_t *call)
-{
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
-
-    return traits->recv_varies &&
-           xyl_side_matters(traits->receives,
-                            call->problem.rank == call->problem.root);
-}
-
-static int sends_blocks(const xyl_call_t *call)
-{
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
-
-    return traits->send_varies &&
-           xyl_side_matters(traits->sends,
-                            call->problem.rank == call->problem.root);
-}
-
 /* From team, args, combiner and sides to the problem; of an alltoallw, whose
  * types are those of its blocks, to its sides as well. */
 static xylem_status_t find_problem(xyl_call_t *call)
 {
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
     size_t ranks = call->team->size, side = 2 * ranks + 1;
+    int is_root = xyl_args_is_root(&call->args, call->team->rank);
+    /* Arrays of counts that matter on this rank. */
+    int sends = traits->send_varies && xyl_args_sends(&call->args, is_root);
+    int receives =
+        traits->recv_varies && xyl_args_receives(&call->args, is_root);
     int in_place = call->args.send == XYLEM_IN_PLACE;
     xylem_status_t status = XYLEM_OK;
-    int sends, receives;
 
     xyl_call_outline(call->team, &call->args, call->way,
                      call->combiner.is_commutative, &call->problem);
     call->problem.combines_sums = call->combiner.binned != NULL;
     call->problem.in_arrival_order = xyl_call_takes_any_order(
         call->team, &call->args, call->combiner.is_commutative);
-    if (xyl_coll_traits(call->args.coll)->has_own_types)
+    if (traits->has_own_types)
         call->problem.count = 0; /* blocks have types of their own */
-    sends = sends_blocks(call);
-    receives = receives_blocks(call);
     if (!sends && !receives)
         return XYLEM_OK;
     call->blocks = malloc(2 * side * sizeof *call->blocks);
     if (call->blocks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
     if (receives)
-        status = resolve_received(
-            call, (blocks_t){call->blocks, call->blocks + ranks});
+        status = resolve_blocks(call, 0,
+                                (blocks_t){call->blocks, call->blocks + ranks});
     if (status == XYLEM_OK && sends && in_place)
         blocks_send_in_place(call);
     else if (status == XYLEM_OK && sends)
-        status = resolve_sent(
-            call, (blocks_t){call->blocks + side, call->blocks + side + ranks});
+        status = resolve_blocks(
+            call, 1,
+            (blocks_t){call->blocks + side, call->blocks + side + ranks});
     return status;
 }
 

@@ -331,10 +331,7 @@ static void add_tree(xyl_han_t *han, uint32_t radix,
     problem.is_in_place =
         xyl_han_is_root(han) && (problem.is_in_place || !is_alone(han));
     problem.radix = radix;
-    xyl_han_add_net(han,
-                    is_scatter(han) ? &xyl_algorithm_scatter_knomial
-                                    : &xyl_algorithm_gather_knomial,
-                    &problem, stage);
+    xyl_han_add_net(han, &xyl_algorithm_blocks_knomial, &problem, stage);
 }
 
 /* Of the root; of leaders elsewhere, whose blocks are in SCRATCH unless they
@@ -526,10 +523,8 @@ static void rooted_add_stages(xyl_han_t *han)
     if (han->status != XYLEM_OK)
         return;
     if (is_v_form(han) && !has_room_for_slots(han)) {
-        xyl_han_add_flat(han,
-                         is_scatter(han) ? &xyl_algorithm_scatter_linear
-                                         : &xyl_algorithm_gather_linear,
-                         &han->problem, &flat);
+        xyl_han_add_flat(han, &xyl_algorithm_blocks_linear, &han->problem,
+                         &flat);
         return;
     }
     if (is_v_form(han) && !xyl_han_has_root(han)) {

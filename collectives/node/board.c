@@ -131,15 +131,7 @@ static _Atomic uint64_t *furthest(const xyl_board_t *board)
     return come_count(board) + 3;
 }
 
-/* Any thread, as what follows. */
-static void come(const xyl_board_t *board)
-{
-    uint64_t count = xyl_board_get(board, come_count(board));
-
-    while (!xyl_seats_swap(&board->seats, come_count(board), &count, count + 1))
-        continue; /* each seat comes once */
-}
-
+/* Any thread. */
 int xyl_board_is_complete(const xyl_board_t *board)
 {
     return xyl_board_get(board, come_count(board)) == board->seats.count;
@@ -229,7 +221,7 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
     board->next = board->done = board->done_by_all = 1;
     prepare(board, board->memory, board->layout.slots_at);
     slots_prepare(board);
-    come(board);
+    (void)xyl_seats_add(&board->seats, come_count(board));
     *board_out = board;
     return XYLEM_OK;
 }

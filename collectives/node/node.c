@@ -471,12 +471,6 @@ const xyl_module_t xyl_node_module = {
 
 /* ---- the program ---- */
 
-/* 0: ranks cannot see each other's memory. */
-static uint64_t share_bytes_of(const xylem_context_t *context)
-{
-    return context->shm->ops->share == NULL ? 0 : context->config.share_bytes;
-}
-
 xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
                                 xyl_problem_t *problem)
 {
@@ -485,7 +479,8 @@ xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
     problem->node.limits = xyl_limits_of(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
     problem->node.long_window_bytes = longest_window(team->context);
-    problem->node.share_bytes = share_bytes_of(team->context);
+    if (team->context->shm->ops->share != NULL)
+        problem->node.share_bytes = team->context->config.share_bytes;
     problem->shares_memory = 1;
     return groups_of(team, seats, &problem->node.group_of);
 }

@@ -154,20 +154,11 @@ static void blocks_knomial(const xyl_problem_t *problem,
         write_parent(&trees, parent, span);
 }
 
-const xyl_algorithm_t xyl_algorithm_gather_knomial = {
+const xyl_algorithm_t xyl_algorithm_blocks_knomial = {
     .name = "knomial",
-    .help = "up a tree, subtrees in one message (Chan et al. 2007)",
+    .help = "along a tree, subtrees in one message (Chan et al. 2007)",
     .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(GATHER),
-    .radix = {2, 2, 64},
-    .write = blocks_knomial,
-};
-
-const xyl_algorithm_t xyl_algorithm_scatter_knomial = {
-    .name = "knomial",
-    .help = "down a tree, subtrees in one message (Chan et al. 2007)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(SCATTER),
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(SCATTER),
     .radix = {2, 2, 64},
     .write = blocks_knomial,
 };

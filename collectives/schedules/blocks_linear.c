@@ -37,18 +37,11 @@ static void blocks_linear(const xyl_problem_t *problem,
     }
 }
 
-const xyl_algorithm_t xyl_algorithm_gather_linear = {
+const xyl_algorithm_t xyl_algorithm_blocks_linear = {
     .name = "linear",
-    .help = "each straight to the root (Gabriel et al. 2004)",
+    .help = "straight between the root and each (Gabriel et al. 2004)",
     .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
-    .write = blocks_linear,
-};
-
-const xyl_algorithm_t xyl_algorithm_scatter_linear = {
-    .name = "linear",
-    .help = "from the root straight to each (Gabriel et al. 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV) |
+             XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
     .write = blocks_linear,
 };

@@ -218,18 +218,10 @@ static void reduce_rabenseifner(const xyl_problem_t *problem,
         allgather_halves(&halving, rounds);
 }
 
-const xyl_algorithm_t xyl_algorithm_reduce_rabenseifner = {
+const xyl_algorithm_t xyl_algorithm_rabenseifner = {
     .name = "rabenseifner",
-    .help = "recursive halving, then a gather (Rabenseifner 2004)",
+    .help = "recursive halving, then a gather, or doubling (Rabenseifner 2004)",
     .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(REDUCE),
-    .write = reduce_rabenseifner,
-};
-
-const xyl_algorithm_t xyl_algorithm_allreduce_rabenseifner = {
-    .name = "rabenseifner",
-    .help = "recursive halving, then doubling (Rabenseifner 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .write = reduce_rabenseifner,
 };

@@ -338,20 +338,12 @@ static void reduce_parts_circulant(const xyl_problem_t *problem,
         return_results(&circulant, held, rounds);
 }
 
-const xyl_algorithm_t xyl_algorithm_allreduce_circulant = {
+const xyl_algorithm_t xyl_algorithm_parts_circulant = {
     .name = "circulant",
-    .help = "halving and doubling for any number of ranks (Traff 2024)",
+    .help = "halving, and doubling, for any number of ranks (Traff 2024)",
     .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(ALLREDUCE),
-    .needs = XYL_NEEDS_COMMUTATIVE,
-    .write = reduce_parts_circulant,
-};
-
-const xyl_algorithm_t xyl_algorithm_reduce_scatter_circulant = {
-    .name = "circulant",
-    .help = "halving for any number of ranks (Traff 2024)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .colls = XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(REDUCE_SCATTER) |
+             XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
     .needs = XYL_NEEDS_COMMUTATIVE,
     .write = reduce_parts_circulant,
 };

@@ -105,10 +105,12 @@ static void write_in_place(const xyl_problem_t *problem,
     }
 }
 
-static void alltoall_straight(const xyl_problem_t *problem,
-                              xyl_schedule_t *schedule, uint32_t under_way)
+/* An allgather's own block lies in its place, where nobody writes. */
+static void write_straight(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule, uint32_t under_way)
 {
-    if (problem->is_in_place)
+    if (problem->is_in_place && problem->coll != XYLEM_COLL_ALLGATHER &&
+        problem->coll != XYLEM_COLL_ALLGATHERV)
         write_in_place(problem, schedule, under_way);
     else
         write_steps(problem, schedule, under_way);
@@ -117,28 +119,14 @@ static void alltoall_straight(const xyl_problem_t *problem,
 static void alltoall_pairwise(const xyl_problem_t *problem,
                               xyl_schedule_t *schedule)
 {
-    alltoall_straight(problem, schedule, PAIRWISE_UNDER_WAY);
+    write_straight(problem, schedule, PAIRWISE_UNDER_WAY);
 }
 
-static void alltoall_linear(const xyl_problem_t *problem,
+static void straight_linear(const xyl_problem_t *problem,
                             xyl_schedule_t *schedule)
 {
-    alltoall_straight(problem, schedule, LINEAR_UNDER_WAY);
+    write_straight(problem, schedule, LINEAR_UNDER_WAY);
 }
-
-static void allgather_linear(const xyl_problem_t *problem,
-                             xyl_schedule_t *schedule)
-{
-    write_steps(problem, schedule, LINEAR_UNDER_WAY);
-}
-
-const xyl_algorithm_t xyl_algorithm_allgather_linear = {
-    .name = "linear",
-    .help = "each straight to all others (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .write = allgather_linear,
-};
 
 const xyl_algorithm_t xyl_algorithm_alltoall_pairwise = {
     .name = "pairwise",
@@ -149,11 +137,12 @@ const xyl_algorithm_t xyl_algorithm_alltoall_pairwise = {
     .write = alltoall_pairwise,
 };
 
-const xyl_algorithm_t xyl_algorithm_alltoall_linear = {
+const xyl_algorithm_t xyl_algorithm_straight_linear = {
     .name = "linear",
-    .help = "all at once, straight (Thakur et al. 2005)",
+    .help = "each straight to all others (Thakur et al. 2005)",
     .kind = XYL_ALGORITHM_SCHEDULE,
-    .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV) |
+             XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
-    .write = alltoall_linear,
+    .write = straight_linear,
 };

@@ -91,12 +91,6 @@ static void mirror_start(xyl_stage_t *stage)
         xyl_stage_complete(stage);
 }
 
-/* It receives nothing. */
-static void mirror_cancel(xyl_stage_t *stage)
-{
-    (void)stage;
-}
-
 static void mirror_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
     xyl_buffers_bind(&mirror_of(stage)->buffers, 0, reads, writes);
@@ -106,7 +100,6 @@ static const xyl_stage_ops_t mirror_ops = {
     .name = "mirror",
     .start = mirror_start,
     .segment_ready = mirror_segment_ready,
-    .cancel = mirror_cancel,
     .bind = mirror_bind,
 };
 
@@ -174,11 +167,6 @@ static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
     return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
-static uint64_t span_of(const xyl_extents_t *extents)
-{
-    return extents->count == 0 ? 0 : (uint64_t)(extents->high - extents->low);
-}
-
 /* What stands for the buffer's address; *memory_out: what is to be given back.
  */
 static xylem_status_t mirror_make(xyl_operation_t *operation,
@@ -186,7 +174,8 @@ static xylem_status_t mirror_make(xyl_operation_t *operation,
                                   xyl_mirror_t *memory_out, void **mirror_out)
 {
     xyl_exec_t *exec = xyl_collective_of(operation)->users_exec;
-    size_t bytes = span_of(extents);
+    size_t bytes =
+        extents->count == 0 ? 0 : (size_t)(extents->high - extents->low);
     char *memory;
 
     *mirror_out = NULL;

@@ -109,12 +109,6 @@ static void pack_start(xyl_stage_t *stage)
         xyl_stage_complete(stage);
 }
 
-/* It receives nothing. */
-static void pack_cancel(xyl_stage_t *stage)
-{
-    (void)stage;
-}
-
 static void pack_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
     xyl_buffers_bind(&pack_of(stage)->buffers, 0, reads, writes);
@@ -124,7 +118,6 @@ static const xyl_stage_ops_t pack_ops = {
     .name = "pack",
     .start = pack_start,
     .segment_ready = pack_segment_ready,
-    .cancel = pack_cancel,
     .bind = pack_bind,
 };
 

@@ -72,16 +72,6 @@ static uint64_t timing_time(void *arg)
     return xyl_clock_now(timing->context->engine.clock);
 }
 
-static void timing_lasted(void *arg, xyl_lasted_t what, const char *name,
-                          uint64_t begin, uint64_t bytes)
-{
-    (void)arg;
-    (void)what;
-    (void)name;
-    (void)begin;
-    (void)bytes;
-}
-
 /* The least, since others who come late can only make a call longer. */
 static void say_if_far(const xyl_timing_t *timing, const xyl_timed_t *timed)
 {
@@ -266,7 +256,6 @@ void xyl_timing_begin(xylem_context_t *context, const char *record)
         .copies = timing_copies,
         .emitted = xyl_observer_records(inner) ? timing_emitted : NULL,
         .time = timing_time,
-        .lasted = timing_lasted,
         .ran = timing_ran,
         .arg = timing};
     timing->inner = inner;

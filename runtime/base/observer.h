@@ -22,7 +22,7 @@ typedef struct xyl_observer {
     void (*emitted)(void *arg, const char *stage, uint32_t sequence,
                     uint64_t segment);
     /* Now, in a unit of its own, and what has lasted from such a time until
-     * now. NULL: nobody measures. Any thread. */
+     * now. NULL: nobody measures, or asks what has lasted. Any thread. */
     uint64_t (*time)(void *arg);
     void (*lasted)(void *arg, xyl_lasted_t what, const char *name,
                    uint64_t begin, uint64_t bytes);

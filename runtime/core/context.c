@@ -283,14 +283,6 @@ xylem_status_t xyl_context_world_create(xylem_context_t *context)
     return XYLEM_OK;
 }
 
-/* Without descriptors: there may be thousands of such contexts. */
-static xylem_status_t parts_driver_start(xylem_context_t *context)
-{
-    xyl_driver_params_t params = {.mode = XYL_DRIVER_CALLER, .core = -1};
-
-    return xyl_driver_start(&context->driver, &context->engine, &params);
-}
-
 /* A context whose creation has come to its end. */
 static xylem_status_t hand_over(xylem_context_t *context, xylem_status_t status,
                                 xylem_context_t **context_out)
@@ -308,6 +300,8 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out)
 {
     xylem_context_t *context;
+    /* Without descriptors: there may be thousands of such contexts. */
+    const xyl_driver_params_t params = {.mode = XYL_DRIVER_CALLER, .core = -1};
     xyl_config_t config;
     xyl_net_t *net;
     xylem_status_t status =
@@ -335,7 +329,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
         status = xyl_context_switches_place(context);
     }
     if (status == XYLEM_OK)
-        status = parts_driver_start(context);
+        status = xyl_driver_start(&context->driver, &context->engine, &params);
     if (status == XYLEM_OK && parts->tells)
         status = xyl_notices_start(context);
     if (status == XYLEM_OK)

@@ -297,8 +297,9 @@ void xyl_operation_note_ended(const xyl_operation_t *operation)
 {
     const xyl_observer_t *observer = operation->request.context->observer;
 
-    observer->lasted(observer->arg, XYL_LASTED_OPERATION, operation->name,
-                     operation->began, operation->bytes);
+    if (observer->lasted != NULL)
+        observer->lasted(observer->arg, XYL_LASTED_OPERATION, operation->name,
+                         operation->began, operation->bytes);
     if (operation->subject != NULL && observer->ran != NULL)
         observer->ran(observer->arg, operation->subject, operation->began);
 }
@@ -446,7 +447,8 @@ void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status)
         return;
     operation->failure = status;
     for (i = 0; i < operation->stages; i++)
-        operation->stage[i]->ops->cancel(operation->stage[i]);
+        if (operation->stage[i]->ops->cancel != NULL)
+            operation->stage[i]->ops->cancel(operation->stage[i]);
     xyl_execs_cancel(&operation->request.context->execs, operation);
     finish_soon(operation);
 }

@@ -442,7 +442,8 @@ wait_measured(xylem_context_t *context, int (*is_over)(void *), void *arg,
     xylem_status_t status =
         xyl_driver_wait(&context->driver, is_over, arg, limit_ns);
 
-    observer->lasted(observer->arg, XYL_LASTED_WAIT, "wait", begin, 0);
+    if (observer->lasted != NULL)
+        observer->lasted(observer->arg, XYL_LASTED_WAIT, "wait", begin, 0);
     return status;
 }
 

@@ -46,7 +46,7 @@ typedef struct xyl_stage_ops {
     void (*start)(xyl_stage_t *stage);
     /* The input of `index` is there. Once per index, in any order. */
     void (*segment_ready)(xyl_stage_t *stage, uint64_t index);
-    /* Asks the net to give up what this stage still receives. */
+    /* Asks the net to give up what this stage still receives. NULL: nothing. */
     void (*cancel)(xyl_stage_t *stage);
     /* Before every start with other buffers: where the message lies that the
      * stage reads, and that it writes; NULL where it does not. */

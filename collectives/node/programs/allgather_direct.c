@@ -20,14 +20,6 @@ static void write_allgather_own(const xyl_problem_t *problem,
     step->cut.total = xyl_node_block(problem, problem->rank);
 }
 
-/* A seat's block is read by all others. */
-static void write_allgather_end(xyl_node_program_t *program)
-{
-    xyl_node_strand(program);
-    xyl_node_has_read(program, xyl_wait_strands(), 2);
-    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
-}
-
 static void allgather_direct_write(const xyl_problem_t *problem,
                                    xyl_node_program_t *program)
 {
@@ -39,8 +31,11 @@ static void allgather_direct_write(const xyl_problem_t *problem,
     write_allgather_own(problem, program);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->rank + i) % problem->ranks);
-    if (program->shares)
-        write_allgather_end(program);
+    if (!program->shares)
+        return;
+    xyl_node_strand(program);
+    xyl_node_has_read(program, xyl_wait_strands(), 2);
+    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allgather_direct = {

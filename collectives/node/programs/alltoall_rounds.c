@@ -153,15 +153,6 @@ static void write_read(const xyl_problem_t *problem,
     step->post = xyl_post_count(count_read(round), partner);
 }
 
-static void write_round(const xyl_problem_t *problem,
-                        xyl_node_program_t *program, const rounds_t *rounds,
-                        uint32_t round)
-{
-    write_publish(problem, program, rounds, round + 1);
-    if (partner_of(problem, problem->rank, round) != problem->rank)
-        write_read(problem, program, rounds, round);
-}
-
 static uint64_t round_bytes(const xyl_problem_t *problem)
 {
     return problem->segment_bytes == 0
@@ -183,8 +174,11 @@ static void alltoall_rounds_write(const xyl_problem_t *problem,
     cuts = (program->piece_bytes + rounds.bytes - 1) / rounds.bytes;
     rounds.count = (uint32_t)cuts * meetings(problem);
     write_publish(problem, program, &rounds, 1);
-    for (round = 1; round <= rounds.count; round++)
-        write_round(problem, program, &rounds, round);
+    for (round = 1; round <= rounds.count; round++) {
+        write_publish(problem, program, &rounds, round + 1);
+        if (partner_of(problem, problem->rank, round) != problem->rank)
+            write_read(problem, program, &rounds, round);
+    }
     if (!problem->is_in_place)
         xyl_node_alltoall_own(problem, program);
     if (!program->shares)

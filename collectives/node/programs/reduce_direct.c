@@ -2,12 +2,6 @@
  * itself, segment by segment: for short messages, and for two seats. */
 #include "collectives/node/programs/parts.h"
 
-static int receives(const xyl_problem_t *problem)
-{
-    return problem->coll == XYLEM_COLL_ALLREDUCE ||
-           problem->rank == problem->root;
-}
-
 /* The own contribution need not be copied, unless the result would overwrite it
  * before its turn, or others read it. */
 static int takes_send(const xyl_problem_t *problem)
@@ -108,7 +102,7 @@ static void reduce_direct_write(const xyl_problem_t *problem,
          segment < program->segments && reduce_direct_publishes(problem);
          segment++)
         write_reduce_direct_input(problem, program, segment);
-    if (!receives(problem))
+    if (!xyl_node_has_result(problem))
         return;
     if (!reduce_direct_publishes(problem) || !problem->is_in_place)
         xyl_node_strand(program);
