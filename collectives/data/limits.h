@@ -17,7 +17,6 @@
     X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
     X(hand_over_seats, 2, 1 << 20, "the same, from so many seats on")          \
     X(allreduce_piece, 64, 1 << 30, "a piece of a longer allreduce")           \
-    X(allreduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")    \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \
@@ -26,9 +25,7 @@
     X(pair_room, 0, 100,                                                       \
       "percent of the cells that late ranks can need, which lie in its "       \
       "window; the others come from the pool")                                 \
-    X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
     X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
-    X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
     X(parcel_cell, 128, 1 << 20,                                               \
       "room beside the slots for a block of a length that varies, at most")    \
     X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \

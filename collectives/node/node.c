@@ -248,6 +248,15 @@ static xyl_group_t all_of(const xylem_team_t *team)
     return (xyl_group_t){team->size, team->rank, NULL};
 }
 
+/* NULL: no memory. */
+static xyl_board_t *board_of_team(xylem_team_t *team)
+{
+    const xyl_group_t seats = all_of(team);
+    xyl_board_t *board;
+
+    return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
+}
+
 xylem_status_t xyl_node_board_locked(xylem_team_t *team,
                                      xyl_board_t **board_out)
 {
@@ -271,13 +280,11 @@ xyl_tagged_t **xyl_node_tagged_of(const xylem_team_t *team)
 
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags)
 {
-    const xyl_group_t seats = all_of(team);
-    xyl_board_t *board;
+    xyl_board_t *board = board_of_team(team);
 
-    return board_of(team, &seats, &board) != XYLEM_OK
-               ? NULL
-               : xyl_board_spare(board,
-                                 is_of_tags ? XYL_SPARE_TAGS : XYL_SPARE_CALLS);
+    return board == NULL ? NULL
+                         : xyl_board_spare(board, is_of_tags ? XYL_SPARE_TAGS
+                                                             : XYL_SPARE_CALLS);
 }
 
 /* ---- boards of teams before ---- */
@@ -318,12 +325,11 @@ static void refusal_run(xyl_task_t *task)
 {
     refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
     xylem_team_t *team = refusal->team;
-    const xyl_group_t seats = all_of(team);
-    xyl_board_t *board;
-
     /* Others may wait there, should this rank have made no call before. Where
      * it cannot go the team cannot go on: it would be refused each call. */
-    if (board_of(team, &seats, &board) == XYLEM_OK) {
+    xyl_board_t *board = board_of_team(team);
+
+    if (board != NULL) {
         if (refusal->call != 0)
             xyl_node_share_refusal(board, refusal->call);
     } else if (!xyl_team_has_failed(team)) {
@@ -402,15 +408,6 @@ static int others_wait_to_leave(const xylem_team_t *team)
            team->failure.status != XYLEM_ERR_PROC_FAILED; /* the dead stay */
 }
 
-/* NULL: no memory; then the others' stays, too. */
-static xyl_board_t *board_to_leave(xylem_team_t *team)
-{
-    const xyl_group_t seats = all_of(team);
-    xyl_board_t *board;
-
-    return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
-}
-
 /* Nothing is left on it, as its team has ended well. */
 static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
@@ -427,7 +424,7 @@ static void team_ends(xylem_team_t *team)
 
     free(node_of_team(team)->group_of);
     if (board == NULL && others_wait_to_leave(team))
-        board = board_to_leave(team);
+        board = board_of_team(team); /* NULL: the others' stays, too */
     if (board == NULL && node_of_team(team)->has_place)
         xyl_node_place_return(context);
     if (board == NULL)

@@ -4,6 +4,8 @@
  * and read where they lie if that is memory of xylem_alloc. */
 #include "collectives/node/programs/parts.h"
 
+enum { SLICE_LEAST = 1 << 10 };
+
 /* Slices come one after the other, and are published so. */
 static void write_claims_inputs(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
@@ -45,7 +47,6 @@ static void write_claims(const xyl_problem_t *problem,
 /* As wanted, if a piece has room; else as many slices as seats. */
 static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
-    uint64_t least = problem->node.limits->allreduce_slice;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
@@ -53,8 +54,8 @@ static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
                                                     : room) +
                  problem->ranks - 1) /
                 problem->ranks;
-    if (bytes < least && problem->segment_bytes == 0)
-        bytes = least;
+    if (bytes < SLICE_LEAST && problem->segment_bytes == 0)
+        bytes = SLICE_LEAST;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 

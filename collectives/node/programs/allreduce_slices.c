@@ -5,6 +5,8 @@
  */
 #include "collectives/node/programs/parts.h"
 
+enum { SLICE_LEAST = 64 };
+
 /* Of the message; seats beyond the end have none. */
 static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
 {
@@ -12,8 +14,8 @@ static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
     uint64_t bytes =
         (xyl_problem_bytes(problem) + problem->ranks - 1) / problem->ranks;
 
-    if (bytes < problem->node.limits->allreduce_slices_each)
-        bytes = problem->node.limits->allreduce_slices_each;
+    if (bytes < SLICE_LEAST)
+        bytes = SLICE_LEAST;
     return (bytes + unit - 1) / unit * unit;
 }
 

@@ -4,8 +4,9 @@
 #include "collectives/node/programs/alltoall.h"
 
 enum {
-    ROUNDS_CUTS = 8, /* of a block in one piece */
-    PLACES = 2       /* of a seat */
+    ROUNDS_CUTS = 8,         /* of a block in one piece */
+    ROUND_BYTES = 128 << 10, /* of a block in one round */
+    PLACES = 2               /* of a seat */
 };
 
 /* The rounds of a piece, from 1 on: as many for each cut of its blocks as it
@@ -156,7 +157,7 @@ static void write_read(const xyl_problem_t *problem,
 static uint64_t round_bytes(const xyl_problem_t *problem)
 {
     return problem->segment_bytes == 0
-               ? xyl_board_whole_lines(problem->node.limits->alltoall_round)
+               ? ROUND_BYTES
                : xyl_board_whole_lines(problem->segment_bytes);
 }
 
