@@ -80,6 +80,8 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     rule->between_radix = named.between_radix;
     rule->within = named.within;
     rule->within_radix = named.within_radix;
+    rule->segment_bytes = named.segment_bytes;
+    rule->within_segment_bytes = named.within_segment_bytes;
     return XYLEM_OK;
 }
 

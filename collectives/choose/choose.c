@@ -233,11 +233,14 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                 xyl_choice_explain_passed(query, algorithm, why);
             continue;
         }
-        decision->named = (xyl_named_t){.algorithm = algorithm,
-                                        .radix = rule->radix,
-                                        .between_radix = rule->between_radix,
-                                        .within = rule->within,
-                                        .within_radix = rule->within_radix};
+        decision->named =
+            (xyl_named_t){.algorithm = algorithm,
+                          .radix = rule->radix,
+                          .between_radix = rule->between_radix,
+                          .within = rule->within,
+                          .within_radix = rule->within_radix,
+                          .segment_bytes = rule->segment_bytes,
+                          .within_segment_bytes = rule->within_segment_bytes};
         if (rule->between != NULL)
             decision->named.between = xyl_algorithm_find(
                 xyl_coll_between(query->coll), rule->between);
@@ -469,61 +472,62 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
 
 /* ---- other plans ---- */
 
-/* As calls name what a rule, or a choice, has. */
-static void name_print(char text[XYL_ALGORITHM_TEXT_BYTES], const char *name,
-                       uint32_t radix, const char *between,
-                       uint32_t between_radix)
-{
-    size_t length;
-
-    snprintf(text, XYL_ALGORITHM_TEXT_BYTES, radix != 0 ? "%.24s:%u" : "%.24s",
-             name, radix);
-    if (between == NULL)
-        return;
-    length = strlen(text);
-    snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
-             between_radix != 0 ? "/%.24s:%u" : "/%.24s", between,
-             between_radix);
-}
-
-static xyl_other_t other_of_choice(const xyl_choice_t *choice)
+/* As calls name it. */
+static xyl_other_t other_of_choice(xylem_coll_t coll,
+                                   const xyl_choice_t *choice)
 {
     const xyl_plan_t *frame = &choice->frame;
-    xyl_other_t other = {.segment_bytes = frame->segment_bytes,
+    xyl_named_t named = {.algorithm = choice->algorithm,
+                         .radix = choice->radix};
+    xyl_other_t other = {.segment_bytes = xyl_choice_segment(choice),
                          .send_window = frame->send_window,
                          .recv_window = frame->recv_window};
 
-    if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
-        name_print(other.algorithm, choice->algorithm->name, choice->leaders,
-                   choice->exchange != NULL ? choice->exchange->name
-                                            : frame->tree->name,
-                   frame->radix);
-    else
-        name_print(other.algorithm, choice->algorithm->name, choice->radix,
-                   NULL, 0);
+    if (choice->algorithm->kind == XYL_ALGORITHM_LANES) {
+        named.radix = choice->leaders;
+        named.between = choice->exchange;
+        if (named.between == NULL)
+            named.between =
+                xyl_algorithm_find(xyl_coll_between(coll), frame->tree->name);
+        named.between_radix = frame->radix;
+        named.within = xyl_choice_within(choice, &named.within_radix);
+        if (choice->within_grain != choice->between_grain)
+            named.within_segment_bytes =
+                frame->segment_bytes * choice->within_grain;
+    }
+    xyl_algorithm_print(&named, other.algorithm);
     return other;
 }
 
-static xyl_other_t other_of_rule(const xyl_candidate_t *candidate)
+static xyl_other_t other_of_rule(xylem_coll_t coll,
+                                 const xyl_candidate_t *candidate)
 {
     const xyl_rule_t *rule = candidate->rule;
-    int is_levels = candidate->algorithm->kind == XYL_ALGORITHM_LANES;
+    xyl_named_t named = {.algorithm = candidate->algorithm,
+                         .radix = rule->radix};
     xyl_other_t other = {.segment_bytes = rule->segment_bytes,
                          .send_window = rule->send_window,
                          .recv_window = rule->recv_window};
 
-    name_print(other.algorithm, candidate->algorithm->name,
-               is_levels ? rule->leaders : rule->radix,
-               is_levels ? rule->between : NULL, rule->between_radix);
+    if (candidate->algorithm->kind == XYL_ALGORITHM_LANES) {
+        named.radix = rule->leaders;
+        named.between =
+            xyl_algorithm_find(xyl_coll_between(coll), rule->between);
+        named.between_radix = rule->between_radix;
+        named.within = rule->within;
+        named.within_radix = rule->within_radix;
+        named.within_segment_bytes = rule->within_segment_bytes;
+    }
+    xyl_algorithm_print(&named, other.algorithm);
     return other;
 }
 
 /* Four times as short and as long, as the tuner has them. */
-static uint32_t other_segments(const xyl_choice_t *choice, uint64_t bytes,
-                               xyl_other_t *others)
+static uint32_t other_segments(xylem_coll_t coll, const xyl_choice_t *choice,
+                               uint64_t bytes, xyl_other_t *others)
 {
     enum { SEGMENT_MIN = 1024, TIMES = 4 };
-    xyl_other_t own = other_of_choice(choice);
+    xyl_other_t own = other_of_choice(coll, choice);
     uint32_t count = 0;
 
     if (own.segment_bytes == 0)
@@ -554,13 +558,13 @@ uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
     if (xyl_choose_query(team, args, plain, 1, &problem, &query) != XYLEM_OK ||
         xyl_choose(team, args, plain, 1, &choice) != XYLEM_OK)
         return 0;
-    count = other_segments(&choice, query.bytes, others);
+    count = other_segments(args->coll, &choice, query.bytes, others);
     last = choice.algorithm;
     for (; next->rule != NULL && count < XYL_OTHERS_MAX; next++) {
         if (next->algorithm == choice.algorithm || next->algorithm == last ||
             !rule_applies(next->rule, next->algorithm, &query, &problem))
             continue;
-        others[count++] = other_of_rule(next);
+        others[count++] = other_of_rule(args->coll, next);
         last = next->algorithm;
     }
     return count;

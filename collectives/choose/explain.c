@@ -8,7 +8,7 @@
 #include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 
-enum { TEXT_BYTES = 256, RUNNERS_UP = 3 };
+enum { TEXT_BYTES = 256, RUNNERS_UP = 3, SEGMENTS_BYTES = 48 };
 
 static void print_tree(const xyl_plan_t *frame, char *text)
 {
@@ -19,21 +19,14 @@ static void print_tree(const xyl_plan_t *frame, char *text)
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s", frame->tree->name);
 }
 
-/* "": no rule or call has named one. */
-static const char *within_name(const xyl_choice_t *choice)
-{
-    if (choice->is_by_messages)
-        return choice->node_tree.tree->name;
-    if (choice->within_up != NULL)
-        return choice->within_up->name;
-    return choice->within_down != NULL ? choice->within_down->name : "";
-}
-
 /* The algorithm, and what it is run with. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;
-    char tree[XYL_ALGORITHM_TEXT_BYTES], levels[TEXT_BYTES / 2] = "";
+    char tree[XYL_ALGORITHM_TEXT_BYTES],
+        levels[TEXT_BYTES / 2] = "", segments[SEGMENTS_BYTES] = "";
+    uint32_t radix;
+    const char *within = xyl_choice_within(choice, &radix);
 
     if (choice->algorithm->kind != XYL_ALGORITHM_TREE &&
         choice->algorithm->kind != XYL_ALGORITHM_LANES) {
@@ -47,11 +40,15 @@ static void print_plan(const xyl_choice_t *choice, char *text)
         print_tree(frame, tree);
     if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
         snprintf(levels, sizeof levels, "%s, leaders %u, %s%s",
-                 choice->algorithm->name, choice->leaders, within_name(choice),
-                 *within_name(choice) != '\0' ? " within nodes, " : "");
-    snprintf(text, TEXT_BYTES, "%s%s, segments of %zu bytes, N %u, M %u",
-             levels, tree, frame->segment_bytes, frame->send_window,
-             frame->recv_window);
+                 choice->algorithm->name, choice->leaders,
+                 within != NULL ? within : "",
+                 within != NULL ? " within nodes, " : "");
+    if (choice->within_grain != choice->between_grain)
+        snprintf(segments, sizeof segments, " (within nodes %zu)",
+                 frame->segment_bytes * choice->within_grain);
+    snprintf(text, TEXT_BYTES, "%s%s, segments of %zu bytes%s, N %u, M %u",
+             levels, tree, xyl_choice_segment(choice), segments,
+             frame->send_window, frame->recv_window);
 }
 
 static int is_in(const char *list, const char *name)

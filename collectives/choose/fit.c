@@ -150,6 +150,8 @@ static void fit_within(const xyl_decision_t *decision, int is_commutative,
     down = xyl_algorithm_find(XYLEM_COLL_BCAST, name);
     if (strcmp(name, xyl_within_ucx) == 0) {
         choice->is_by_messages = 1;
+    } else if (up != NULL && (up->needs & XYL_STANDS_FOR_KIND) != 0) {
+        return; /* what the table says, whatever the rule names */
     } else if (up == NULL || up->kind != XYL_ALGORITHM_TREE) {
         choice->within_up = up;
         choice->within_down = down;
@@ -158,6 +160,51 @@ static void fit_within(const xyl_decision_t *decision, int is_commutative,
         if (is_commutative)
             choice->node_tree = (xyl_shape_t){up->tree, choice->within_radix};
     }
+}
+
+const char *xyl_choice_within(const xyl_choice_t *choice, uint32_t *radix_out)
+{
+    const xyl_algorithm_t *named =
+        choice->within_up != NULL ? choice->within_up : choice->within_down;
+
+    *radix_out =
+        choice->is_by_messages ? choice->node_tree.radix : choice->within_radix;
+    if (choice->is_by_messages)
+        return choice->node_tree.tree->name;
+    return named != NULL ? named->name : NULL;
+}
+
+static uint32_t grain_of(size_t bytes, size_t segment_bytes)
+{
+    size_t grain = bytes / segment_bytes;
+
+    return grain < XYL_SEGMENTS_MAX ? (uint32_t)grain
+                                    : (uint32_t)XYL_SEGMENTS_MAX;
+}
+
+/* The frame has the shorter segments; the longer ones are cut to a multiple. */
+static void fit_segments(const xyl_decision_t *decision, size_t element_bytes,
+                         xyl_choice_t *choice)
+{
+    size_t between =
+        xyl_collective_segment(choice->frame.segment_bytes, element_bytes);
+    size_t within = (size_t)first_of(decision->named.within_segment_bytes, 0,
+                                     decision->rule->within_segment_bytes);
+
+    choice->within_grain = choice->between_grain = 1;
+    if (within == 0 || element_bytes == 0)
+        return;
+    within = xyl_collective_segment(within, element_bytes);
+    choice->frame.segment_bytes = within < between ? within : between;
+    choice->within_grain = grain_of(within, choice->frame.segment_bytes);
+    choice->between_grain = grain_of(between, choice->frame.segment_bytes);
+}
+
+size_t xyl_choice_segment(const xyl_choice_t *choice)
+{
+    uint32_t grain = choice->between_grain;
+
+    return choice->frame.segment_bytes * (grain != 0 ? grain : 1);
 }
 
 static void fit_levels(const xyl_limits_t *limits,
@@ -190,6 +237,7 @@ static void fit_levels(const xyl_limits_t *limits,
     fit_lanes(query->bytes / frame->segment_bytes +
                   (query->bytes % frame->segment_bytes != 0),
               choice);
+    fit_segments(decision, element_bytes, choice);
 }
 
 /* ---- any ---- */
@@ -206,9 +254,11 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
 
     *choice = (xyl_choice_t){.algorithm = decision->named.algorithm,
                              .radix = decision->named.radix};
-    choice->segment_bytes =
-        first_of(args->segment_bytes, config->segment_bytes,
-                 rule == NULL || is_tree || is_lanes ? 0 : rule->segment_bytes);
+    choice->segment_bytes = first_of(
+        args->segment_bytes, config->segment_bytes,
+        decision->named.segment_bytes != 0    ? decision->named.segment_bytes
+        : rule == NULL || is_tree || is_lanes ? 0
+                                              : rule->segment_bytes);
     if (is_tree)
         fit_tree(team, args, is_commutative, decision, choice);
     if (is_lanes)

@@ -21,6 +21,14 @@ void xyl_choice_explain_passed(const xyl_query_t *query,
                                const xyl_algorithm_t *algorithm,
                                const char *why);
 
+/* What is named for the levels within nodes, as a call names it; NULL: nothing,
+ * and the table says. */
+const char *xyl_choice_within(const xyl_choice_t *choice, uint32_t *radix_out);
+
+/* Bytes of a segment between nodes; of what has no levels, of any segment. 0:
+ * it has none. */
+size_t xyl_choice_segment(const xyl_choice_t *choice);
+
 /* Prints it: what was chosen, by which rule or by whom, and what would have
  * come next. */
 void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,

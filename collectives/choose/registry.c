@@ -7,6 +7,7 @@
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
 #include "collectives/data/problem.h"
+#include "runtime/base/config.h"
 
 /* ---- the list ---- */
 
@@ -225,9 +226,7 @@ int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
         if (has_level(coll, levels[i]) && strchr(text, '/') == NULL &&
             parse_one(levels[i], text, &algorithm, radix_out, why) &&
             goes_within(algorithm)) {
-            *name_out = (algorithm->needs & XYL_STANDS_FOR_KIND) != 0
-                            ? NULL
-                            : algorithm->name;
+            *name_out = algorithm->name;
             return 1;
         }
     snprintf(why, XYL_ALGORITHM_WHY_BYTES,
@@ -242,13 +241,42 @@ static int parse_within(xylem_coll_t coll, const char *text,
                                       &named_out->within_radix, why);
 }
 
+static int parse_bytes(const char *text, size_t *bytes_out, char *why)
+{
+    uint64_t bytes;
+
+    if (xyl_config_parse_bytes(text, &bytes) == XYLEM_OK && bytes != 0 &&
+        bytes <= SIZE_MAX / 2) {
+        *bytes_out = (size_t)bytes;
+        return 1;
+    }
+    snprintf(why, XYL_ALGORITHM_WHY_BYTES, "a segment has bytes, as 64K");
+    return 0;
+}
+
+static int parse_segment(xylem_coll_t coll, const char *text,
+                         xyl_named_t *named_out, char *why)
+{
+    (void)coll;
+    return parse_bytes(text, &named_out->segment_bytes, why);
+}
+
+static int parse_within_segment(xylem_coll_t coll, const char *text,
+                                xyl_named_t *named_out, char *why)
+{
+    (void)coll;
+    return parse_bytes(text, &named_out->within_segment_bytes, why);
+}
+
 static const struct {
     const char *name;
     int (*parse)(xylem_coll_t coll, const char *text, xyl_named_t *named_out,
                  char *why);
 } parts[] = {{"leaders=", parse_leaders},
              {"between=", parse_between},
-             {"within=", parse_within}};
+             {"within=", parse_within},
+             {"segment=", parse_segment},
+             {"within_segment=", parse_within_segment}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 /* PARTS: none of them. */
@@ -267,6 +295,16 @@ int xyl_algorithm_is_part(const char *text)
     return part_of(text) < PARTS;
 }
 
+/* Segments end together where levels meet. */
+const char xyl_segments_want[] = "a multiple of segment, or a part of it";
+
+int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes)
+{
+    return segment_bytes == 0 || within_segment_bytes == 0 ||
+           segment_bytes % within_segment_bytes == 0 ||
+           within_segment_bytes % segment_bytes == 0;
+}
+
 static int parse_parts(xylem_coll_t coll, const char *text,
                        xyl_named_t *named_out, char *why)
 {
@@ -278,7 +316,8 @@ static int parse_parts(xylem_coll_t coll, const char *text,
         part = part_of(text);
         if (part == PARTS || length >= sizeof value) {
             snprintf(why, XYL_ALGORITHM_WHY_BYTES,
-                     "its parts are leaders=, between= and within=");
+                     "its parts are leaders=, between=, within=, segment= and "
+                     "within_segment=");
             return 0;
         }
         snprintf(value, sizeof value, "%.*s", (int)length, text);
@@ -286,8 +325,14 @@ static int parse_parts(xylem_coll_t coll, const char *text,
                                named_out, why))
             return 0;
         if (text[length] == '\0')
-            return 1;
+            break;
     }
+    if (xyl_segments_meet(named_out->segment_bytes,
+                          named_out->within_segment_bytes))
+        return 1;
+    snprintf(why, XYL_ALGORITHM_WHY_BYTES, "within_segment wants %s",
+             xyl_segments_want);
+    return 0;
 }
 
 /* Behind the name: "/between" or parts. */
@@ -320,6 +365,43 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                      &named_out->radix, why) &&
            ((slash == NULL && !has_parts) ||
             parse_levels(coll, text, has_parts ? NULL : slash, named_out, why));
+}
+
+/* Adds a part: its number, or its name with a radix; nothing where it has
+ * neither. */
+static void put_part(char *text, const char *before, const char *name,
+                     size_t number)
+{
+    size_t length = strlen(text), room = XYL_ALGORITHM_TEXT_BYTES - length;
+
+    if (name != NULL)
+        snprintf(text + length, room, number != 0 ? "%s%s:%zu" : "%s%s", before,
+                 name, number);
+    else if (number != 0)
+        snprintf(text + length, room, "%s%zu", before, number);
+}
+
+void xyl_algorithm_print(const xyl_named_t *named,
+                         char text[XYL_ALGORITHM_TEXT_BYTES])
+{
+    const char *between = named->between != NULL ? named->between->name : NULL;
+    const char *name =
+        named->algorithm != NULL ? named->algorithm->name : "auto";
+
+    text[0] = '\0';
+    if (named->within == NULL && named->within_segment_bytes == 0 &&
+        named->segment_bytes == 0) {
+        put_part(text, "", name, named->radix);
+        put_part(text, "/", between, named->between_radix);
+        return;
+    }
+    put_part(text, "", name, 0);
+    put_part(text, ",within=", named->within, named->within_radix);
+    put_part(text, ",between=", between, named->between_radix);
+    put_part(text, ",leaders=", NULL, named->radix);
+    put_part(text, ",within_segment=", NULL, named->within_segment_bytes);
+    put_part(text, ",segment=", NULL, named->segment_bytes);
+    text[strlen(name)] = ':';
 }
 
 /* ---- needs ---- */

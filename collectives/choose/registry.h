@@ -38,6 +38,8 @@ typedef struct xyl_named {
     /* And within nodes, see below; NULL: the table says. */
     const char *within;
     uint32_t within_radix;
+    /* Bytes of the segments of levels; 0: the call, or the table, says. */
+    size_t segment_bytes, within_segment_bytes;
 } xyl_named_t;
 
 /* The collective whose algorithms go between nodes: a barrier in levels is an
@@ -48,22 +50,31 @@ xylem_coll_t xyl_coll_between(xylem_coll_t coll);
 int xyl_algorithm_goes_between(xylem_coll_t coll,
                                const xyl_algorithm_t *algorithm);
 
-enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 96 };
+enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 128 };
 
 /* "name", "name:K" or "auto"; for levels in segments "name/between" and
  * "name:K/between:K" as well, or their parts by name, in any order:
- * "name:leaders=K,between=name:K,within=name:K". Capitals are like others. 0:
- * that is none of the collective's, and `why` has words on it that may follow
- * the text. */
+ * "name:leaders=K,between=name:K,within=name:K,segment=64K,within_segment=16K",
+ * of which segments are one a multiple of the other. Capitals are like others.
+ * 0: that is none of the collective's, and `why` has words on it that may
+ * follow the text. */
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why);
+/* The text that is parsed as this. Parts have names where something is said of
+ * the levels within nodes, or of segments. */
+void xyl_algorithm_print(const xyl_named_t *named,
+                         char text[XYL_ALGORITHM_TEXT_BYTES]);
+/* 1: segments of levels end together where these meet; 0: a level has none of
+ * its own. What they want otherwise. */
+int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes);
+extern const char xyl_segments_want[];
 /* 1: text begins with one of those parts' names and "=". */
 int xyl_algorithm_is_part(const char *text);
 
 /* The text names an algorithm for the levels within nodes of a collective that
  * has levels in segments: one in the memory of a node that has the collective
  * of a level; a tree, whose ranks send messages; or "ucx", a tree of the
- * library's choice. *name_out: its name, a static string; NULL for "node", the
+ * library's choice. *name_out: its name, a static string; "node" stands for the
  * table's choice in memory. Returns as xyl_algorithm_parse. */
 extern const char xyl_within_ucx[];
 int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,

@@ -74,6 +74,7 @@ typedef struct xyl_rule {
     uint32_t between_radix;
     const char *within; /* nodes; NULL: as the rules for levels say */
     uint32_t within_radix;
+    size_t within_segment_bytes; /* 0: segments are the same there */
     const char *origin; /* what it was measured, or simulated, on, and when */
     const void *us;     /* what calls took then, of the file; NULL: not known */
 } xyl_rule_t;

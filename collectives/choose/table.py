@@ -84,6 +84,8 @@ def members(rule, origins):
         name, radix = named(rule["within"])
         yield "within", name
         yield "within_radix", radix or 0
+    if "within_segment" in rule:
+        yield "within_segment_bytes", number(rule["within_segment"])
     yield "leaders", rule.get("leaders", 0)
     yield "segment_bytes", number(rule.get("segment", 0))
     send, recv = rule.get("windows", (0, 0))

@@ -245,7 +245,10 @@ static xylem_status_t read_number(const reader_t *reader, const char *key,
                    : wrong(reader, key, "1 ... 16");
     if (!number_read(json, SIZE_MAX / 2, &bytes) || bytes == 0)
         return wrong(reader, key, "bytes");
-    rule->segment_bytes = (size_t)bytes;
+    if (*key == 's')
+        rule->segment_bytes = (size_t)bytes;
+    else
+        rule->within_segment_bytes = (size_t)bytes;
     return XYLEM_OK;
 }
 
@@ -449,6 +452,9 @@ static xylem_status_t read_algorithms(const reader_t *reader)
             read_name(reader, "between", &rule->between, &rule->between_radix);
     if (status == XYLEM_OK && rule->within != NULL)
         status = read_within(reader);
+    if (status == XYLEM_OK &&
+        !xyl_segments_meet(rule->segment_bytes, rule->within_segment_bytes))
+        return wrong(reader, "within_segment", xyl_segments_want);
     return status == XYLEM_OK ? check_frames(reader) : status;
 }
 
@@ -480,7 +486,8 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     if (strcmp(key, "ranks") == 0 || strcmp(key, "nodes") == 0 ||
         strcmp(key, "node_ranks") == 0)
         return read_counts(reader, key, json);
-    if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
+    if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0 ||
+        strcmp(key, "within_segment") == 0)
         return read_number(reader, key, json);
     if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0 &&
         strcmp(key, "within") != 0)

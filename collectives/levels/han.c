@@ -47,6 +47,18 @@ static void choose_lane_leaders(xyl_han_t *han)
 enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
 enum { SHARED_CORES_LONGER = 100 /* times, before anybody is asked */ };
 
+/* Levels have segments of their own. */
+static xyl_stage_spec_t lane_spec(const xyl_han_t *han, uint32_t number,
+                                  xyl_role_t reads, xyl_role_t writes)
+{
+    xyl_stage_spec_t spec = xyl_han_spec(han, number, reads, writes);
+
+    spec.grain = number == NODE_REDUCE || number == NODE_BCAST
+                     ? han->choice->within_grain
+                     : han->choice->between_grain;
+    return spec;
+}
+
 static xyl_role_t lane_input(const xyl_han_t *han)
 {
     return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
@@ -117,7 +129,7 @@ static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes =
         han->seats.rank == han->node_root ? lane_result(han) : XYL_ROLE_NOTHING;
-    const xyl_stage_spec_t spec = xyl_han_spec(han, NODE_REDUCE, reads, writes);
+    const xyl_stage_spec_t spec = lane_spec(han, NODE_REDUCE, reads, writes);
 
     add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
@@ -127,8 +139,7 @@ static void add_node_bcast(xyl_han_t *han)
 {
     int is_root = han->seats.rank == han->node_root;
     xyl_role_t message = han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
-    xyl_stage_spec_t spec =
-        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, message);
+    xyl_stage_spec_t spec = lane_spec(han, NODE_BCAST, XYL_ROLE_INPUT, message);
 
     if (!is_root) {
         spec.after = NULL;
@@ -158,7 +169,7 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes = han->leaders.rank == han->net_root ? lane_result(han)
                                                            : XYL_ROLE_NOTHING;
-    const xyl_stage_spec_t spec = xyl_han_spec(han, NET_UP, reads, writes);
+    const xyl_stage_spec_t spec = lane_spec(han, NET_UP, reads, writes);
     const xyl_tree_spec_t tree = net_tree(han);
 
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
@@ -168,8 +179,8 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 static void add_net_down(xyl_han_t *han)
 {
     const xyl_stage_spec_t spec =
-        xyl_han_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
-                     han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
+        lane_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
+                  han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
     const xyl_tree_spec_t tree = net_tree(han);
 
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
@@ -216,6 +227,7 @@ static int is_relayed(const xyl_han_t *han)
 
     return least != 0 && operation->bytes >= least && han->levels->nodes > 1 &&
            han->choice->within_down == NULL && !han->choice->is_by_messages &&
+           han->choice->within_grain == han->choice->between_grain &&
            xyl_operation_lane_bytes(operation, han->lane) != 0;
 }
 
@@ -254,7 +266,7 @@ static void add_relay(xyl_han_t *han, xyl_stage_t *node)
                                     .node = node,
                                     .wait_ns = wait_ns(han)};
     xyl_stage_spec_t spec =
-        xyl_han_spec(han, NET_UP, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
+        lane_spec(han, NET_UP, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
 
     spec.sequences_max = 2; /* NET_DOWN has none */
     if (han->status == XYLEM_OK &&
@@ -266,7 +278,7 @@ static void add_bcast_relayed(xyl_han_t *han)
 {
     int has_relay = place_in_line(han) < XYL_RELAY_SEATS;
     const xyl_stage_spec_t spec =
-        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+        lane_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     xyl_stage_t *node =
         add_in_memory(han, XYLEM_COLL_BCAST,
                       xyl_relay_program(is_at_root(han), has_relay), &spec);

@@ -9,10 +9,11 @@
  *   barrier     an allreduce of one byte
  *
  * Nobody waits for a level: segment i is on its way within the nodes while i +
- * 1 travels between them. With several leaders each takes a part of the
- * message. HAN: Luo et al., Cluster 2020; Luo, PhD thesis, University of
- * Tennessee, 2020, chapter 6. There a level's tasks are ordered by hand; here
- * they are what happens.
+ * 1 travels between them. Levels within nodes may have longer or shorter
+ * segments than those between them, a multiple or a part. With several leaders
+ * each takes a part of the message. HAN: Luo et al., Cluster 2020; Luo, PhD
+ * thesis, University of Tennessee, 2020, chapter 6. There a level's tasks are
+ * ordered by hand; here they are what happens.
  */
 #ifndef XYL_COLLECTIVES_LEVELS_HAN_H
 #define XYL_COLLECTIVES_LEVELS_HAN_H

@@ -550,11 +550,13 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
 /* ---- a level of several ---- */
 
 static xylem_status_t part_write(const xyl_operation_t *operation,
-                                 uint32_t lane, const xyl_node_part_t *part,
+                                 const xyl_stage_spec_t *spec,
+                                 const xyl_node_part_t *part,
                                  xyl_node_program_t *program)
 {
-    uint64_t bytes = xyl_operation_lane_bytes(operation, lane);
-    uint64_t segment_bytes = operation->segment_bytes;
+    uint64_t bytes = xyl_operation_lane_bytes(operation, spec->lane);
+    uint64_t segment_bytes =
+        xyl_operation_offset(operation, spec->grain != 0 ? spec->grain : 1);
     size_t element_bytes = xyl_collective_of(operation)->element_bytes;
     xyl_problem_t problem = {
         .coll = part->coll,
@@ -606,7 +608,7 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
                   xyl_collective_of(operation)->element_bytes))
         return XYLEM_OK;
     xyl_node_program_init(&program);
-    status = part_write(operation, spec->lane, part, &program);
+    status = part_write(operation, spec, part, &program);
     if (status == XYLEM_OK && program.segments != 0)
         status = board_of(team, &part->group, &board);
     if (status == XYLEM_OK && program.segments != 0)

@@ -85,7 +85,7 @@ typedef struct xyl_node_part {
     int is_beside_trees; /* the other level passes segments on singly */
 } xyl_node_part_t;
 
-/* Adds a stage with the operation's segments to a lane of consecutive ones.
+/* Adds a stage with the spec's segments to a lane of consecutive ones.
  * *stage_out NULL: memory is not shared, or has no room for such segments;
  * alike on all ranks of the node. */
 xylem_status_t xyl_node_part_add(xyl_operation_t *operation,

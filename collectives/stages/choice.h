@@ -55,6 +55,9 @@ typedef struct xyl_choice {
     /* And in memory, where they are named; NULL: `chooser` says. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;
+    /* Segments of the frame in one of the levels within nodes, and in one of
+     * those between them: one of the two is 1. */
+    uint32_t within_grain, between_grain;
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */
 } xyl_choice_t;

@@ -5,8 +5,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* Whole elements, at least one. */
-static size_t round_segment(size_t segment_bytes, size_t element_bytes)
+size_t xyl_collective_segment(size_t segment_bytes, size_t element_bytes)
 {
     size_t elements = segment_bytes / element_bytes;
 
@@ -31,7 +30,8 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     size_t element_bytes = xylem_type_bytes(args->type);
     xyl_operation_params_t params = {
         .bytes = args->count * element_bytes,
-        .segment_bytes = round_segment(plan->segment_bytes, element_bytes),
+        .segment_bytes =
+            xyl_collective_segment(plan->segment_bytes, element_bytes),
         .lanes = plan->lanes,
         .lanes_are_parts = plan->lanes_are_parts,
         .has_input = has_input,

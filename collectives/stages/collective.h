@@ -74,6 +74,9 @@ static inline int xyl_collective_is_mirrored(const xyl_operation_t *operation)
     return collective->exec != collective->users_exec;
 }
 
+/* Bytes of a segment that is asked for: whole elements, at least one. */
+size_t xyl_collective_segment(size_t segment_bytes, size_t element_bytes);
+
 /* Plans the frame: segments are rounded to whole elements. Stages are added by
  * those who compose it. Returns owned, as xyl_operation_create. */
 xylem_status_t xyl_collective_create(xylem_team_t *team,

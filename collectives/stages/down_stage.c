@@ -43,13 +43,11 @@ static void down_check(down_stage_t *down)
 static void down_copy(const down_stage_t *down, char *to, const char *from,
                       uint64_t index)
 {
-    const xyl_operation_t *operation = down->stage.operation;
-    uint64_t segment = xyl_stage_segment(&down->stage, index);
-    size_t offset = xyl_operation_offset(operation, segment);
+    size_t at = xyl_stage_at(&down->stage, index);
 
-    (void)xyl_exec_copy(xyl_collective_of(operation)->exec, NULL, to + offset,
-                        from + offset,
-                        xyl_operation_length(operation, segment));
+    (void)xyl_exec_copy(xyl_collective_of(down->stage.operation)->exec, NULL,
+                        to + at, from + at,
+                        xyl_stage_length(&down->stage, index));
 }
 
 /* Index `index` has come: with a parent to where it is sent on from, else into
@@ -151,7 +149,7 @@ static void down_hold(const xyl_stage_t *stage, xyl_hold_t *hold)
     if (!may_detach((const void *)stage))
         return;
     hold->detaches = hold->needs_message = 1;
-    hold->bytes += stage->count * stage->operation->segment_bytes;
+    hold->bytes += stage->count * xyl_stage_segment_bytes(stage);
 }
 
 static const xyl_stage_ops_t down_ops = {

@@ -41,19 +41,26 @@ void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
 
 /* ---- over an edge ---- */
 
+/* Of segments that are longer than the operation's, so many that follow each
+ * other differ as have tags of their own. */
+static uint32_t label_of(const xyl_stage_t *stage, uint64_t index)
+{
+    uint64_t number = stage->grain == 1 ? xyl_stage_segment(stage, index)
+                                        : stage->first + index;
+
+    return (uint32_t)(number % XYL_TEAM_SEGMENT_TAGS);
+}
+
 static xyl_stage_message_t message_of(const xyl_stage_t *stage,
                                       xyl_edge_t *edge, uint64_t index,
                                       void *buf)
 {
-    uint64_t segment = xyl_stage_segment(stage, index);
-
-    return (xyl_stage_message_t){
-        .peer = edge->peer,
-        .self = edge->self,
-        .label = (uint32_t)(segment % XYL_TEAM_SEGMENT_TAGS),
-        .buf = buf,
-        .bytes = xyl_operation_length(stage->operation, segment),
-        .event = &xyl_edge_post(edge, index)->event};
+    return (xyl_stage_message_t){.peer = edge->peer,
+                                 .self = edge->self,
+                                 .label = label_of(stage, index),
+                                 .buf = buf,
+                                 .bytes = xyl_stage_length(stage, index),
+                                 .event = &xyl_edge_post(edge, index)->event};
 }
 
 void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,

@@ -20,8 +20,7 @@ static inline int xyl_stage_arrived(xyl_stage_t *stage,
 static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
                                     char *buf)
 {
-    return buf + xyl_operation_offset(stage->operation,
-                                      xyl_stage_segment(stage, index));
+    return buf + xyl_stage_at(stage, index);
 }
 
 /* All that the window takes now, of a message at `buf`: sends of indexes whose

@@ -56,18 +56,16 @@ static void mirror_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     mirror_stage_t *mirror = mirror_of(stage);
     const xyl_operation_t *operation = stage->operation;
-    uint64_t segment = xyl_stage_segment(stage, index);
 
     if (mirror->is_skipped)
         segment_mirrored(mirror, index);
     else if (mirror->is_whole)
         whole_mirror(mirror);
     else
-        run_mirror(mirror, index,
-                   xyl_operation_users(
-                       operation, xyl_operation_offset(operation, segment)),
-                   xyl_operation_users(
-                       operation, xyl_operation_length(operation, segment)));
+        run_mirror(
+            mirror, index,
+            xyl_operation_users(operation, xyl_stage_at(stage, index)),
+            xyl_operation_users(operation, xyl_stage_length(stage, index)));
 }
 
 static void mirror_worked(xyl_event_t *event)

@@ -44,10 +44,8 @@ static void segment_copied(pack_stage_t *pack, uint64_t index)
 
 static void segment_translate(pack_stage_t *pack, uint64_t index)
 {
-    const xyl_operation_t *operation = pack->stage.operation;
-    uint64_t segment = xyl_stage_segment(&pack->stage, index);
-    size_t at = xyl_operation_offset(operation, segment);
-    size_t bytes = xyl_operation_length(operation, segment);
+    size_t at = xyl_stage_at(&pack->stage, index);
+    size_t bytes = xyl_stage_length(&pack->stage, index);
     xyl_work_t *work = xyl_stage_work(pack->works, index);
 
     if (pack->is_whole)

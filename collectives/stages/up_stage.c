@@ -79,8 +79,7 @@ static up_stage_t *up_of(xyl_stage_t *stage)
 
 static size_t offset_of(const up_stage_t *up, uint64_t index)
 {
-    return xyl_operation_offset(up->stage.operation,
-                                xyl_stage_segment(&up->stage, index));
+    return xyl_stage_at(&up->stage, index);
 }
 
 static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
@@ -150,8 +149,7 @@ static int up_apply(up_stage_t *up, uint64_t index, uint32_t holder,
                     uint32_t contribution, uint32_t into)
 {
     xyl_collective_t *collective = xyl_collective_of(up->stage.operation);
-    size_t bytes = xyl_operation_length(&collective->operation,
-                                        xyl_stage_segment(&up->stage, index));
+    size_t bytes = xyl_stage_length(&up->stage, index);
 
     return xyl_stage_worked(
         &up->stage,
@@ -226,10 +224,8 @@ static void segment_final(up_stage_t *up, uint64_t index)
 /* A team of one rank: nothing was combined. */
 static int copy_own(up_stage_t *up, uint64_t index)
 {
-    const xyl_operation_t *operation = up->stage.operation;
     size_t offset = offset_of(up, index);
-    size_t bytes =
-        xyl_operation_length(operation, xyl_stage_segment(&up->stage, index));
+    size_t bytes = xyl_stage_length(&up->stage, index);
 
     return xyl_stage_worked(
         &up->stage,
@@ -466,7 +462,7 @@ static void up_hold(const xyl_stage_t *stage, xyl_hold_t *hold)
     if (!may_detach(up) && !up_may_keep(stage))
         return;
     hold->detaches = 1;
-    hold->bytes += stage->count * stage->operation->segment_bytes;
+    hold->bytes += stage->count * xyl_stage_segment_bytes(stage);
     if (up->edges.child_count != 0)
         hold->bytes += (uint64_t)up->edges.child_count *
                        up->edges.children[0].window * up->temp_bytes;
@@ -545,11 +541,11 @@ static xylem_status_t up_allocate(up_stage_t *up)
     uint32_t children = up->edges.child_count;
     size_t words = xyl_bits_words(count), buffers = 0;
 
-    up->temp_bytes = (operation->segment_bytes + XYL_MEMORY_ALIGN - 1) &
+    up->temp_bytes = xyl_stage_segment_bytes(&up->stage);
+    if (up->temp_bytes > operation->bytes)
+        up->temp_bytes = operation->bytes;
+    up->temp_bytes = (up->temp_bytes + XYL_MEMORY_ALIGN - 1) &
                      ~(size_t)(XYL_MEMORY_ALIGN - 1);
-    if (operation->segment_bytes > operation->bytes)
-        up->temp_bytes = (operation->bytes + XYL_MEMORY_ALIGN - 1) &
-                         ~(size_t)(XYL_MEMORY_ALIGN - 1);
     if (children != 0)
         buffers = (size_t)children * up->edges.children[0].window;
     up->own_ready = xyl_arena_array(arena, words, sizeof(uint64_t));
@@ -603,6 +599,6 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
                         "of %zu bytes each",
                         up->edges.child_count,
                         xyl_collective_of(operation)->plan.recv_window,
-                        operation->segment_bytes);
+                        xyl_stage_segment_bytes(&up->stage));
     return XYLEM_OK;
 }

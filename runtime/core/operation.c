@@ -96,13 +96,28 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
 
     if (operation->lanes_are_parts) {
         stage->first = xyl_part_at(segments, lanes, lane);
-        stage->stride = 1;
-        stage->count = xyl_part_at(segments, lanes, lane + 1) - stage->first;
+        stage->stride = stage->grain;
+        stage->end = xyl_part_at(segments, lanes, lane + 1);
+        stage->count =
+            (stage->end - stage->first + stage->grain - 1) / stage->grain;
         return;
     }
+    assert(stage->grain == 1);
     stage->first = lane;
     stage->stride = lanes;
+    stage->end = UINT64_MAX;
     stage->count = (segments + lanes - 1 - lane) / lanes;
+}
+
+/* Longer segments than the operation's; 0: no memory. */
+static int add_missing(xyl_stage_t *stage)
+{
+    if (stage->grain == 1)
+        return 1;
+    stage->missing =
+        xyl_arena_array(&stage->operation->request.arena, (size_t)stage->count,
+                        sizeof *stage->missing);
+    return stage->missing != NULL;
 }
 
 /* What one puts out comes to the other. */
@@ -164,7 +179,10 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     stage->group = spec->group.size != 0
                        ? spec->group
                        : (xyl_group_t){team->size, team->rank, NULL};
+    stage->grain = spec->grain != 0 ? spec->grain : 1;
     set_segments(operation, spec->lane, stage);
+    if (!add_missing(stage))
+        return NULL;
     set_numbers(operation, spec, stage, sequences);
     if (spec->after != NULL)
         stages_connect(spec->after, stage);
@@ -274,6 +292,29 @@ static xylem_status_t operation_prepare(xylem_request_t *request)
     return XYLEM_OK;
 }
 
+/* The input of one of the operation's segments is there, the n-th of its lane.
+ */
+static void take_part(xyl_stage_t *stage, uint64_t n)
+{
+    uint64_t index = n / stage->grain;
+
+    assert(!stage->is_complete);
+    if (stage->missing == NULL || --stage->missing[index] == 0)
+        stage->ops->segment_ready(stage, index);
+}
+
+/* Back to before the first. */
+static void missing_reset(xyl_stage_t *stage)
+{
+    uint64_t index, left = stage->end - stage->first;
+
+    for (index = 0; stage->missing != NULL && index < stage->count; index++) {
+        stage->missing[index] =
+            left < stage->grain ? (uint32_t)left : stage->grain;
+        left -= stage->missing[index];
+    }
+}
+
 /* A segment of the operation's input is there. */
 static void segment_in(xyl_operation_t *operation, uint64_t segment)
 {
@@ -283,7 +324,11 @@ static void segment_in(xyl_operation_t *operation, uint64_t segment)
                         : (uint32_t)(segment % lanes);
     xyl_stage_t *stage = operation->entry[lane];
 
-    stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
+    if (stage->missing != NULL)
+        take_part(stage, segment - stage->first);
+    else
+        stage->ops->segment_ready(stage,
+                                  (segment - stage->first) / stage->stride);
 }
 
 void xyl_operation_note_began(xyl_operation_t *operation)
@@ -337,6 +382,7 @@ void xyl_operation_go(xyl_operation_t *operation)
     }
     for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 0;
+        missing_reset(operation->stage[i]);
         operation->stage[i]->ops->start(operation->stage[i]);
     }
     if (!operation->has_input)
@@ -513,22 +559,38 @@ size_t xyl_stage_offset(const xyl_stage_t *stage)
     return xyl_operation_offset(stage->operation, stage->first);
 }
 
+/* To a stage whose segments are shorter or longer. */
+static void emit_parts(const xyl_stage_t *stage, uint64_t index)
+{
+    uint64_t n = index * stage->grain, end = n + stage->grain;
+
+    if (end > stage->end - stage->first)
+        end = stage->end - stage->first;
+    for (; n < end; n++)
+        take_part(stage->next, n);
+}
+
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
 {
     xyl_operation_t *operation = stage->operation;
     const xyl_observer_t *observer = operation->request.context->observer;
+    uint64_t segment, end;
 
     if (xyl_observer_records(observer))
         observer->emitted(observer->arg, stage->ops->name, stage->sequence,
                           xyl_stage_segment(stage, index));
-    if (stage->next != NULL) {
+    if (stage->next != NULL && stage->next->grain == stage->grain) {
         assert(!stage->next->is_complete);
         stage->next->ops->segment_ready(stage->next, index);
+    } else if (stage->next != NULL) {
+        emit_parts(stage, index);
     }
     if (!stage->is_end || operation->on_segment == NULL)
         return;
-    operation->arrived[operation->arrived_count++] =
-        (uint32_t)xyl_stage_segment(stage, index);
+    segment = xyl_stage_segment(stage, index);
+    end = segment + stage->grain;
+    for (; segment < end && segment < stage->end; segment++)
+        operation->arrived[operation->arrived_count++] = (uint32_t)segment;
     xyl_request_queue_callbacks(&operation->request);
 }
 

@@ -138,6 +138,33 @@ static inline size_t xyl_operation_length(const xyl_operation_t *operation,
     return left < operation->segment_bytes ? left : operation->segment_bytes;
 }
 
+/* Where a stage's own segment lies in the message, and how long it is. */
+static inline size_t xyl_stage_at(const xyl_stage_t *stage, uint64_t index)
+{
+    return xyl_operation_offset(stage->operation,
+                                xyl_stage_segment(stage, index));
+}
+
+static inline size_t xyl_stage_length(const xyl_stage_t *stage, uint64_t index)
+{
+    uint64_t segment = xyl_stage_segment(stage, index);
+    uint64_t end = segment + stage->grain;
+    size_t end_at;
+
+    if (end > stage->end)
+        end = stage->end;
+    end_at = xyl_operation_offset(stage->operation, end);
+    return (end_at < stage->operation->bytes ? end_at
+                                             : stage->operation->bytes) -
+           xyl_operation_offset(stage->operation, segment);
+}
+
+/* The longest of its own. */
+static inline size_t xyl_stage_segment_bytes(const xyl_stage_t *stage)
+{
+    return xyl_operation_offset(stage->operation, stage->grain);
+}
+
 /* Tells the observer, which measures, that a run has begun, and has ended. */
 __attribute__((cold)) void xyl_operation_note_began(xyl_operation_t *operation);
 __attribute__((cold)) void

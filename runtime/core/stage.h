@@ -7,8 +7,11 @@
  *             └─ lane 1 ── stage ──▶ ...
  *
  * A lane carries the segments first, first + stride, ... of the operation; its
- * stages count them 0, 1, ... (the index). All functions run on the thread
- * that progresses.
+ * stages count them 0, 1, ... (the index). A stage of a lane of consecutive
+ * segments may have longer ones of its own, each `grain` of the operation's: it
+ * counts these. Its input of such a segment is there when all of the
+ * operation's in it are, and with its output all of them are. All functions run
+ * on the thread that progresses.
  *
  * Who gives whom what is said when a stage is added (xyl_stage_spec_t): a stage
  * takes the operation's input, the output of another, or neither; what the end
@@ -77,8 +80,12 @@ struct xyl_stage {
     uint32_t sequence_at; /* where that begins among the operation's numbers */
     uint64_t first;       /* segments of the lane */
     uint64_t stride;
-    uint64_t count;
-    xyl_group_t group;        /* whom it runs between */
+    uint64_t end;      /* behind the last, of consecutive ones */
+    uint64_t count;    /* of its own */
+    uint32_t grain;    /* the operation's in one of its own, at most */
+    uint32_t *missing; /* [count] of these, before its input is there; NULL: it
+                          has the operation's */
+    xyl_group_t group; /* whom it runs between */
     xyl_role_t reads, writes; /* what it is bound to */
     /* It takes the user's own buffers where others have operation->packed. */
     int reads_user, writes_user;
@@ -91,6 +98,7 @@ struct xyl_stage {
 /* How a stage is put into an operation. */
 typedef struct xyl_stage_spec {
     uint32_t lane;
+    uint32_t grain; /* 0: 1 */
     /* Its input: that of the operation, if this rank has any; the output of
      * another stage; or neither. */
     int takes_input;
@@ -105,6 +113,7 @@ typedef struct xyl_stage_spec {
     uint32_t sequences_max; /* there are so many for it; 0: as it needs */
 } xyl_stage_spec_t;
 
+/* The first of the operation's segments in it. */
 static inline uint64_t xyl_stage_segment(const xyl_stage_t *stage,
                                          uint64_t index)
 {

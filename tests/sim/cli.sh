@@ -385,6 +385,14 @@ test_select()
     else
         report "how levels go" no
     fi
+    simulate "${small[@]}" -s 64K --impl xylem \
+        --algorithm han:within_segment=32K,segment=8K,within=ucx
+    if [ "$code" -eq 0 ] && grep -q \
+        'select: bcast of .* knomial within nodes, .*, segments of 8192 bytes (within nodes 32768), ' "$err"; then
+        report "and in which segments" yes
+    else
+        report "and in which segments" no
+    fi
 }
 
 # Where no bytes are moved the ranks' clocks must not notice.

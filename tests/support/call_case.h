@@ -29,7 +29,7 @@ typedef struct call_case {
      * operation of the user's; else sums of 64-bit integers. */
     int is_ordered;
     uint64_t salt;
-    char algorithm[96]; /* "": the library's choice */
+    char algorithm[128]; /* "": the library's choice */
     size_t segment_bytes;
 } call_case_t;
 

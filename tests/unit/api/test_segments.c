@@ -154,8 +154,39 @@ static void test_every_algorithm(void)
     }
 }
 
+/* The user's segments are the shorter ones, whichever level has them. */
+static void test_levels(void)
+{
+    static const struct {
+        const char *algorithm;
+        size_t segment_bytes; /* of the call */
+    } levels[] = {{"han:leaders=2,within_segment=3200", SEGMENT_BYTES},
+                  {"han:leaders=1,within_segment=1600", 3 * SEGMENT_BYTES},
+                  {"han:segment=4800,within_segment=1600,leaders=3", 0},
+                  {"han:within=ucx,segment=1600,within_segment=160000", 0},
+                  {"han:within=node_direct,within_segment=1603", 4 * 1600}};
+    xylem_coll_t coll;
+    size_t i;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (i = 0; i < sizeof levels / sizeof *levels &&
+                    xyl_coll_traits(coll)->has_segments;
+             i++) {
+            call_case_t c = {.coll = coll,
+                             .ranks = RANKS,
+                             .root = coll == XYLEM_COLL_ALLREDUCE ? 0 : 1,
+                             .count = COUNT,
+                             .segment_bytes = levels[i].segment_bytes};
+            snprintf(c.algorithm, sizeof c.algorithm, "%s",
+                     levels[i].algorithm);
+            run_by(&c, PLACE_TWO_NODES, 0);
+            run_by(&c, PLACE_TWO_NODES, XYLEM_FLAG_PARTS);
+        }
+}
+
 static const check_case_t cases[] = {
     {"every_algorithm", test_every_algorithm},
+    {"levels with segments of their own", test_levels},
 };
 
 int main(int argc, char **argv)

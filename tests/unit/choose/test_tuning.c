@@ -54,13 +54,23 @@ static const reading_t readings[] = {
     {XYLEM_COLL_BARRIER, "han/recursive_doubling", "han/recursive_doubling"},
     {XYLEM_COLL_BCAST, "han:between=binary", "han/binary"},
     {XYLEM_COLL_REDUCE, "han:within=node_pairs,between=binomial,leaders=4",
-     "han:4/binomial within node_pairs"},
+     "han:within=node_pairs,between=binomial,leaders=4"},
     {XYLEM_COLL_ALLREDUCE, "Han:Leaders=2,Within=node_groups:8",
-     "han:2 within node_groups:8"},
-    {XYLEM_COLL_ALLREDUCE, "han:within=node_direct", "han within node_direct"},
-    {XYLEM_COLL_BARRIER, "han:within=knomial:3", "han within knomial:3"},
-    {XYLEM_COLL_BCAST, "han:within=UCX", "han within ucx"},
-    {XYLEM_COLL_BCAST, "han:within=node", "han"},
+     "han:within=node_groups:8,leaders=2"},
+    {XYLEM_COLL_ALLREDUCE, "han:within=node_direct", "han:within=node_direct"},
+    {XYLEM_COLL_BARRIER, "han:within=knomial:3", "han:within=knomial:3"},
+    {XYLEM_COLL_BCAST, "han:within=UCX", "han:within=ucx"},
+    {XYLEM_COLL_BCAST, "han:within=node", "han:within=node"},
+    {XYLEM_COLL_BCAST, "han:Segment=16K,within_segment=64k",
+     "han:within_segment=65536,segment=16384"},
+    {XYLEM_COLL_REDUCE, "han:within_segment=1K,within=ucx,segment=64K",
+     "han:within=ucx,within_segment=1024,segment=65536"},
+    {XYLEM_COLL_BCAST, "han:segment=3K,between=chain",
+     "han:between=chain,segment=3072"},
+    {XYLEM_COLL_BCAST, "han:segment=48K,within_segment=32K", NULL},
+    {XYLEM_COLL_BCAST, "han:segment=0", NULL},
+    {XYLEM_COLL_BCAST, "han:within_segment=many", NULL},
+    {XYLEM_COLL_BCAST, "han:within_segment=", NULL},
     {XYLEM_COLL_BCAST, "han:within=node_pairs", NULL},
     {XYLEM_COLL_REDUCE, "han:within=node_slices", NULL},
     {XYLEM_COLL_BCAST, "han:within=topology", NULL},
@@ -88,33 +98,10 @@ static const reading_t readings[] = {
     {XYLEM_COLL_GATHER, "han:2", NULL},
 };
 
-/* As it is read, in XYL_ALGORITHM_TEXT_BYTES bytes. */
-static void named_print(const xyl_named_t *named, char *text)
-{
-    const char *name =
-        named->algorithm != NULL ? named->algorithm->name : "auto";
-    size_t length;
-
-    if (named->radix != 0)
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", name, named->radix);
-    else
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", name);
-    length = strlen(text);
-    if (named->between != NULL)
-        snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
-                 named->between_radix != 0 ? "/%s:%u" : "/%s",
-                 named->between->name, named->between_radix);
-    length = strlen(text);
-    if (named->within != NULL)
-        snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
-                 named->within_radix != 0 ? " within %s:%u" : " within %s",
-                 named->within, named->within_radix);
-}
-
 static void test_names(void)
 {
     char text[XYL_ALGORITHM_TEXT_BYTES], why[XYL_ALGORITHM_WHY_BYTES];
-    xyl_named_t named;
+    xyl_named_t named, again;
     size_t i;
 
     for (i = 0; i < sizeof readings / sizeof *readings; i++) {
@@ -124,9 +111,12 @@ static void test_names(void)
         CHECK_EQ(is_read, reading->printed != NULL);
         if (!is_read || reading->printed == NULL)
             continue;
-        named_print(&named, text);
+        xyl_algorithm_print(&named, text);
         if (strcmp(text, reading->printed) != 0)
             check_failed(__FILE__, __LINE__, reading->text);
+        CHECK(xyl_algorithm_parse(reading->coll, text, &again, why));
+        xyl_algorithm_print(&again, text);
+        CHECK(strcmp(text, reading->printed) == 0);
     }
 }
 
@@ -148,7 +138,7 @@ static void test_registry(void)
             if (!xyl_algorithm_does(all[i], coll))
                 continue;
             named = (xyl_named_t){.algorithm = all[i], .radix = radix->most};
-            named_print(&named, text);
+            xyl_algorithm_print(&named, text);
             CHECK(xyl_algorithm_parse(coll, text, &named, why));
             CHECK(named.algorithm == all[i] && named.radix == radix->most);
         }
@@ -225,6 +215,9 @@ static int is_same_what(const xyl_rule_t *a, const xyl_rule_t *b)
            a->recv_window == b->recv_window && a->leaders == b->leaders &&
            is_same_text(a->between, b->between) &&
            a->between_radix == b->between_radix &&
+           is_same_text(a->within, b->within) &&
+           a->within_radix == b->within_radix &&
+           a->within_segment_bytes == b->within_segment_bytes &&
            is_same_text(a->origin, b->origin);
 }
 
@@ -305,6 +298,11 @@ static const mistake_t mistakes[] = {
     {"{}", "rules"},
     {"{'rules': [3]}", "rules[0]"},
     {"{'rules': [{'for': 'bcast', 'use': 'chain'}]}", "windows"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'between': 'chain', 'leaders': "
+     "1, 'windows': [1, 2], 'segment': '3K', 'within_segment': '2K'}]}",
+     "within_segment: wants a multiple of segment, or a part of it"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'within_segment': 0}]}",
+     "within_segment: wants bytes"},
     {"{'rules': [{'for': 'cast', 'use': 'ring'}]}", "a collective"},
     {"{'rules': [{'for': ['scan', 1], 'use': 'linear'}]}", "a collective"},
     {"{'rules': [{'use': 'ring'}]}", "for"},
@@ -454,7 +452,7 @@ static const char *chosen_with(const char *const *settings, size_t bytes)
         xyl_choose(fabric_world(fabric, 0), &args, (xyl_way_t){0}, 1, &choice),
         XYLEM_OK);
     named = (xyl_named_t){.algorithm = choice.algorithm, .radix = choice.radix};
-    named_print(&named, text);
+    xyl_algorithm_print(&named, text);
     fabric_destroy(fabric);
     return text;
 }
@@ -576,10 +574,46 @@ static void test_within(void)
     choice = chosen_of_nodes(tuning, "han:within=chain");
     CHECK(choice.is_by_messages &&
           strcmp(choice.node_tree.tree->name, "chain") == 0);
+    choice = chosen_of_nodes(tuning, "han:within=node");
+    CHECK(choice.within_up == NULL && choice.within_down == NULL &&
+          !choice.is_by_messages);
     choice = chosen_of_nodes(broken, "han");
     CHECK(choice.within_up == NULL && !choice.is_by_messages);
     unlink(strchr(tuning, '/'));
     unlink(strchr(broken, '/'));
+}
+
+static void check_segments(const char *tuning, const char *named,
+                           size_t segment_bytes, uint32_t within,
+                           uint32_t between)
+{
+    const xyl_choice_t choice = chosen_of_nodes(tuning, named);
+
+    CHECK_EQ(choice.frame.segment_bytes, segment_bytes);
+    CHECK_EQ(choice.within_grain, within);
+    CHECK_EQ(choice.between_grain, between);
+}
+
+/* The shorter segments are whole elements, the longer ones a multiple. */
+static void test_segments(void)
+{
+    static const char rule[] =
+        "{'rules': [{'for': 'reduce', 'use': 'han', 'between': 'flat', "
+        "'leaders': 1, 'segment': '2K', 'windows': [1, 2], 'within_segment': "
+        "'8K'}]}";
+    char tuning[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+
+    table_write(strchr(tuning, '/'), rule);
+    check_segments(tuning, NULL, 2048, 4, 1);
+    check_segments(tuning, "han:segment=16K", 8192, 1, 2);
+    check_segments(tuning, "han:within_segment=1K", 1024, 1, 2);
+    check_segments(tuning, "han:within_segment=2K", 2048, 1, 1);
+    check_segments(tuning, "han:within_segment=1000,segment=4000", 1000, 1, 4);
+    check_segments(tuning, "han:within_segment=1", 8, 1, 256);
+    check_segments(tuning, "han:within_segment=7000", 2048, 3, 1);
+    check_segments("ALGORITHMS=reduce=han:segment=1K,within_segment=64K", NULL,
+                   1024, 64, 1);
+    unlink(strchr(tuning, '/'));
 }
 
 /* ---- learning ---- */
@@ -739,6 +773,7 @@ static const check_case_t cases[] = {
     {"damaged", test_damaged},
     {"precedence", test_precedence},
     {"within", test_within},
+    {"segments of levels", test_segments},
     {"tuning: a refused call teaches nothing",
      test_refused_call_teaches_nothing},
     {"tuning: types that differ teach the same", test_types_teach_alike},

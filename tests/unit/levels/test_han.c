@@ -175,6 +175,25 @@ static void draw_between(uint64_t *random, call_case_t *c)
              random_between(random, radix->least, radix->most));
 }
 
+/* Of the levels: one a multiple of the other, if both are named. */
+static void draw_segments(uint64_t *random, call_case_t *c, size_t length)
+{
+    uint32_t within = random_between(random, 8, 4096), segment = within;
+
+    if (random_below(random, 3) == 0)
+        return;
+    if (random_below(random, 2) == 0)
+        within *= random_between(random, 1, 9);
+    else
+        segment *= random_between(random, 1, 9);
+    if (random_below(random, 3) == 0)
+        snprintf(c->algorithm + length, sizeof c->algorithm - length,
+                 ",within_segment=%u", within);
+    else
+        snprintf(c->algorithm + length, sizeof c->algorithm - length,
+                 ",within_segment=%u,segment=%u", within, segment);
+}
+
 /* And within nodes: it need not be there for each level, nor fit. */
 static void name_parts(uint64_t *random, uint32_t leaders, call_case_t *c)
 {
@@ -184,13 +203,15 @@ static void name_parts(uint64_t *random, uint32_t leaders, call_case_t *c)
     static const char *const between[] = {"binomial", "flat", "double"};
     const char *name =
         within[random_below(random, sizeof within / sizeof *within)];
+    size_t length;
 
     if (c->coll == XYLEM_COLL_BCAST && (strcmp(name, "node_pairs") == 0 ||
                                         strcmp(name, "node_accumulator") == 0))
         name = "node_direct"; /* those have no broadcast */
-    snprintf(c->algorithm, sizeof c->algorithm,
-             "han:within=%s,leaders=%u,between=%s", name, leaders,
-             between[random_below(random, 3)]);
+    length = (size_t)snprintf(c->algorithm, sizeof c->algorithm,
+                              "han:within=%s,leaders=%u,between=%s", name,
+                              leaders, between[random_below(random, 3)]);
+    draw_segments(random, c, length);
 }
 
 static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
