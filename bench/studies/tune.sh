@@ -357,11 +357,19 @@ rules_of()
             n = split(sizes, v, " ")
             for (i = 1; i < n; i++) if (v[i] == value) return v[i + 1]
             return -1 }
-        function put(  use, a) {
+        function put(  use, a, n, i, part) {
             if (coll == "") return
             use = "\"use\": \"" plan "\""
             if (split(plan, a, "[:/]") == 3 || plan ~ /^han.*\/.*:/)
                 use = "\"use\": \"han\", \"leaders\": " a[2] ", \"between\": \"" substr(plan, index(plan, "/") + 1) "\""
+            if (plan ~ /=/) { # parts by name
+                use = "\"use\": \"han\""
+                n = split(substr(plan, index(plan, ":") + 1), a, ",")
+                for (i = 1; i <= n; i++) {
+                    split(a[i], part, "=")
+                    use = use ", \"" part[1] "\": " (part[1] == "leaders" ? part[2] : "\"" part[2] "\"")
+                }
+            }
             if (segment > 0)
                 use = use ", \"segment\": " segment ", \"windows\": [" send ", " recv "]"
             printf "%s{\"for\": \"%s\", \"nodes\": [%s], \"bytes\": [%s], \"pays\": [{\"when\": [\"shared\"]}], %s, \"origin\": \"%s\"}", \

@@ -5,18 +5,6 @@
 /* Of the faster of two plans, what counts as near it. */
 static const double near_best = 1.05;
 
-/* c->plans: there is no room. */
-static size_t plan_add(struct campaign *c, const struct tune_plan *plan)
-{
-    size_t p = 0;
-
-    while (p < c->plans && !tune_plan_is_same(&c->plan[p], plan))
-        p++;
-    if (p == c->plans && c->plans < TUNE_PLANS_MAX)
-        c->plan[c->plans++] = *plan;
-    return p;
-}
-
 static int measure_if_asked(struct campaign *c, size_t p, size_t s)
 {
     return p == c->plans || !campaign_asks_for(c, p, s) ||
@@ -31,10 +19,10 @@ static int refine(struct campaign *c, size_t s)
 
     while (p < c->plans && p != before && !c->is_over) {
         before = p;
-        count =
-            tune_plan_neighbours(&c->plan[p], &c->search->place->shape, list);
+        count = tune_plan_neighbours(c->coll, &c->plan[p],
+                                     &c->search->place->shape, list);
         for (i = 0; i < count; i++)
-            if (!measure_if_asked(c, plan_add(c, &list[i]), s))
+            if (!measure_if_asked(c, campaign_add(c, &list[i]), s))
                 return 0;
         p = campaign_fastest(c, s);
     }

@@ -189,7 +189,7 @@ static int model_some(struct campaign *c, int promise, int is_long)
 {
     size_t p;
 
-    for (p = 0; p < c->plans && !c->is_over; p++)
+    for (p = 0; p < c->listed && !c->is_over; p++)
         if (campaign_ever_has(c, p) && promises_ever(c, p) == promise &&
             (c->plan[p].segment_bytes > short_segment) == is_long &&
             !model(c, p))
@@ -257,6 +257,8 @@ int campaign_measure_tasks(struct campaign *c)
     for (promise = 1; promise >= last; promise--)
         if (!model_some(c, promise, 0) || !confirm_all(c, LOOKS_LEAST) ||
             !model_some(c, promise, 1) ||
+            !confirm_all(c, c->search->options->confirm) ||
+            !campaign_vary_within(c) ||
             !confirm_all(c, c->search->options->confirm))
             return 0;
     return 1;

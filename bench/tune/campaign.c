@@ -141,6 +141,17 @@ int campaign_time_plan(struct campaign *c, const struct tune_plan *plan,
 
 /* ---- plans ---- */
 
+size_t campaign_add(struct campaign *c, const struct tune_plan *plan)
+{
+    size_t p = 0;
+
+    while (p < c->plans && !tune_plan_is_same(&c->plan[p], plan))
+        p++;
+    if (p == c->plans && c->plans < TUNE_PLANS_MAX)
+        c->plan[c->plans++] = *plan;
+    return p;
+}
+
 int campaign_asks_for(const struct campaign *c, size_t plan, size_t size)
 {
     const char *begin = c->search->options->plans;

@@ -20,10 +20,13 @@ struct campaign {
     enum tune_arrivals arrivals;
     const size_t *bytes; /* [sizes] */
     size_t sizes;
-    size_t listed, plans; /* candidates, and these with neighbours of some */
+    /* Candidates in which the table says what goes within nodes; and with
+     * others, and with neighbours of some. */
+    size_t listed, plans;
     struct tune_plan *plan;
     double *measured;              /* [plans][sizes], us; 0: not yet */
-    double *predicted;             /* the same, by the model */
+    double *predicted;             /* the same, as the search expects it */
+    double *by_tasks;              /* the same, by tasks of levels */
     struct points *points;         /* [plans] */
     double own[TUNE_SIZES_MAX];    /* what the library takes by itself, us */
     double best[TUNE_SIZES_MAX];   /* the fastest that is known; 0: none is */
@@ -32,8 +35,9 @@ struct campaign {
      * least of so many. */
     double ratio[TUNE_SIZES_MAX];
     unsigned looks[TUNE_SIZES_MAX];
-    double end_s; /* after the search's begin */
-    int is_over;  /* no time is left */
+    struct tune_journal tasks; /* of levels, without a file */
+    double end_s;              /* after the search's begin */
+    int is_over;               /* no time is left */
 };
 
 /* What the library takes by itself. */
@@ -69,6 +73,8 @@ int campaign_time_plan(struct campaign *c, const struct tune_plan *plan,
 
 /* ---- plans ---- */
 
+/* The plan's number, new or not; c->plans: there is no room. */
+size_t campaign_add(struct campaign *c, const struct tune_plan *plan);
 /* Whether the plan is one for this size that the options let be measured; the
  * same but for heuristics. */
 int campaign_has(const struct campaign *c, size_t plan, size_t size);
@@ -91,6 +97,12 @@ int campaign_measure_tasks(struct campaign *c);
 size_t campaign_tasks(const struct campaign *c, size_t plan);
 /* What the model expects, by what it has been wrong by. */
 double campaign_corrected(const struct campaign *c, size_t size, double us);
+
+/* ---- levels.c ---- */
+
+/* Of the most promising plans in levels: what those are expected to take in
+ * which something else goes within nodes, from tasks of levels. */
+int campaign_vary_within(struct campaign *c);
 
 /* ---- between.c ---- */
 

@@ -98,7 +98,7 @@ static int show(const struct files *files)
         "for",       "team",     "nodes",   "node_ranks", "ranks",
         "ranks_are", "arrivals", "pays",    "bytes",      "total",
         "use",       "between",  "within",  "leaders",    "segment",
-        "us",        "windows",  "comment", "origin"};
+        "us",        "windows",  "comment", "origin",     "within_segment"};
     enum { KEYS = sizeof all / sizeof *all };
     const json_t *rules = json_object_get(files->tables[0], "rules"), *rule;
     const char *keys[KEYS];

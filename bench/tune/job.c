@@ -1,4 +1,5 @@
 /* Plans on the ranks of this job. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "bench/measure/workload.h"
 #include "bench/tune/tune.h"
 #include "collectives/choose/choose.h"
+#include "runtime/core/context.h"
 
 /* Medians of so many calls are good; more would only take time. */
 enum { WARMUP = 2, CALLS_MAX = 1000 };
@@ -16,6 +18,12 @@ struct job {
     const struct tune_options *options;
     struct event_state *event;
     struct bench_device *device; /* NULL: buffers are the host's */
+    struct tune_shape shape;
+    /* Levels by themselves, on teams of the same context that are made when one
+     * is asked for: this rank's node, and the first rank of each node. World
+     * NULL: not made, or this rank is not in it. */
+    struct event_state node, leaders;
+    int has_levels;
 };
 
 static int job_agree(void *state, void *data, size_t bytes)
@@ -44,12 +52,54 @@ static const char *algorithm_of(const struct tune_plan *plan)
     return strcmp(plan->algorithm, "auto") == 0 ? NULL : plan->algorithm;
 }
 
+static int levels_make(struct job *job)
+{
+    xylem_team_t *world = job->event->world;
+    xylem_place_t place;
+    xylem_status_t status =
+        xylem_team_place(world, xylem_team_rank(world), &place);
+
+    job->node.context = job->leaders.context = job->event->context;
+    if (status == XYLEM_OK)
+        status = xylem_team_split(world, place.node, 0, &job->node.world);
+    if (status == XYLEM_OK)
+        status = xylem_team_split(
+            world, xylem_team_rank(job->node.world) == 0 ? 0 : XYLEM_COLOR_NONE,
+            0, &job->leaders.world);
+    if (status != XYLEM_OK)
+        fprintf(stderr, "%s: teams of levels: %s\n", job->options->program,
+                xylem_last_error());
+    job->has_levels = status == XYLEM_OK;
+    return job->has_levels;
+}
+
+static void levels_free(struct job *job)
+{
+    if (job->leaders.world != NULL)
+        (void)xylem_team_destroy(job->leaders.world);
+    if (job->node.world != NULL)
+        (void)xylem_team_destroy(job->node.world);
+}
+
+/* Whose call that is; NULL: teams cannot be made. */
+static struct event_state *state_of(struct job *job,
+                                    const struct tune_shape *shape)
+{
+    if (shape->nodes == job->shape.nodes &&
+        shape->node_ranks == job->shape.node_ranks)
+        return job->event;
+    if (!job->has_levels && !levels_make(job))
+        return NULL;
+    return shape->nodes == 1 ? &job->node : &job->leaders;
+}
+
 static int job_time(void *state, const struct tune_time *what, double *us_out)
 {
     struct job *job = state;
+    struct event_state *event = state_of(job, &what->shape);
     struct workload work = {
         .impl = impl_event(),
-        .state = job->event,
+        .state = event,
         .coll = what->coll,
         .bytes = what->coll == XYLEM_COLL_BARRIER ? 0 : what->bytes,
         .memory = (enum bench_memory)job->options->memory,
@@ -57,10 +107,14 @@ static int job_time(void *state, const struct tune_time *what, double *us_out)
         .warmup = WARMUP,
         .iterations_most = CALLS_MAX,
         .seconds = job->options->seconds,
-        .arrivals = arrivals_of(what, xylem_team_size(job->event->world))};
+        .arrivals =
+            arrivals_of(what, what->shape.nodes * what->shape.node_ranks)};
     struct workload_result result;
 
-    job->event->tuning =
+    *us_out = 0;
+    if (event == NULL || event->world == NULL)
+        return event != NULL; /* it takes no part */
+    event->tuning =
         (struct bench_tuning){.mode = BENCH_BLOCKING,
                               .algorithm = algorithm_of(&what->plan),
                               .segment_bytes = what->plan.segment_bytes,
@@ -165,15 +219,18 @@ int tune_job_open(const struct tune_options *options, struct tune_place *place)
         return 0;
     }
     *job = (struct job){.options = options, .event = event};
-    *place = (struct tune_place){.state = job,
-                                 .time = job_time,
-                                 .agree = job_agree,
-                                 .is_first =
-                                     xylem_team_rank(job->event->world) == 0};
-    if (shape_find(job->event->world, &place->shape) != XYLEM_OK) {
+    *place = (struct tune_place){
+        .state = job,
+        .time = job_time,
+        .agree = job_agree,
+        .shares_memory = job->event->context->shm != NULL,
+        .is_first = xylem_team_rank(job->event->world) == 0};
+    if (shape_find(job->event->world, &place->shape) != XYLEM_OK ||
+        !job_agree(job, &place->shares_memory, sizeof place->shares_memory)) {
         tune_job_close(place);
         return 0;
     }
+    job->shape = place->shape;
     /* Other ranks may be in a call, and wait: the launcher clears the job. */
     return memory_open(job, &place->shape);
 }
@@ -182,6 +239,7 @@ void tune_job_close(struct tune_place *place)
 {
     struct job *job = place->state;
 
+    levels_free(job);
     impl_event()->close(job->event);
     device_close(job->device);
     free(job);

@@ -14,7 +14,7 @@ const char *const tune_arrivals_name[TUNE_ARRIVALS] = {
     [TUNE_LATE] = "late",
 };
 
-enum { LINE_BYTES = 256 };
+enum { LINE_BYTES = 512 };
 static const char head[] = "# xylem-tune 2, times of ";
 
 static int is_same_plan(const struct tune_time *a, const struct tune_time *b)
@@ -59,7 +59,7 @@ int tune_journal_add(struct tune_journal *journal, const struct tune_time *time)
     if (journal->file != NULL) {
         fprintf(journal->file,
                 "%s %" PRIu32 " %" PRIu32 " %zu %s %zu %" PRIu32 " %" PRIu32
-                " %.9g %.9g %s\n",
+                " %.17g %.9g %s\n",
                 xyl_coll_traits(time->coll)->name, time->shape.nodes,
                 time->shape.node_ranks, time->bytes, time->plan.algorithm,
                 time->plan.segment_bytes, time->plan.send_window,
@@ -86,7 +86,7 @@ static int line_read(const char *line, struct tune_time *time)
 
     *time = (struct tune_time){.us = 0};
     return sscanf(line,
-                  "%31s %" SCNu32 " %" SCNu32 " %zu %63s %zu %" SCNu32
+                  "%31s %" SCNu32 " %" SCNu32 " %zu %127s %zu %" SCNu32
                   " %" SCNu32 " %lf %lf %15s\n",
                   coll, &time->shape.nodes, &time->shape.node_ranks,
                   &time->bytes, time->plan.algorithm, &time->plan.segment_bytes,

@@ -50,6 +50,22 @@ double tune_model_longer(double sixteenth_us, double quarter_us)
     return tune_model_at(points, 2, 16);
 }
 
+double tune_model_levels(double fill_us, double within_us, double between_us,
+                         double overlap)
+{
+    return fill_us + within_us + between_us -
+           overlap * fmin(within_us, between_us);
+}
+
+double tune_model_overlap(double within_us, double between_us, double all_us)
+{
+    double least = fmin(within_us, between_us);
+
+    if (least <= 0)
+        return 1;
+    return fmax(0, fmin(1, (within_us + between_us - all_us) / least));
+}
+
 double tune_model_middle(double less, double more)
 {
     return ceil(sqrt(less * more));

@@ -34,6 +34,15 @@ double tune_model_step(const struct tune_point *points, size_t count);
  * long: a latency, and a time per byte. */
 double tune_model_longer(double sixteenth_us, double quarter_us);
 
+/* Plans in levels, from what each level takes by itself: `fill` until its first
+ * output, all levels together, and from there to the end `within` nodes and
+ * `between` them, which go on at the same time as far as `overlap` says (0: not
+ * at all, 1: as far as both last). Equation 5.4 with the overlap of 5.3. */
+double tune_model_levels(double fill_us, double within_us, double between_us,
+                         double overlap);
+/* Equation 5.3: both together take all_us. 1 where either takes nothing. */
+double tune_model_overlap(double within_us, double between_us, double all_us);
+
 /* Where the rows of two neighbouring values meet: halfway in log space. The
  * first of the larger's. */
 double tune_model_middle(double less, double more);

@@ -25,6 +25,9 @@ enum {
     WINDOW_BYTES = 64 << 20 /* the least that nodes have by default */
 };
 
+/* The best in the memory of a node by the table that decides. */
+static const char table_choice[] = "node";
+
 struct list {
     xylem_coll_t coll;
     const struct tune_shape *shape;
@@ -86,23 +89,30 @@ static uint64_t shape_hash(xyl_shape_t shape, uint32_t places)
     return hash;
 }
 
+/* "name:K"; 0: it has none. */
+static uint32_t radix_in(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    return colon == NULL ? 0 : (uint32_t)atoi(colon + 1);
+}
+
 /* 1 when none of the trees before is the same. Trees of the machine's levels
  * are not known here. */
 static int is_new_shape(struct shapes *shapes, const xyl_algorithm_t *algorithm,
                         const char *name)
 {
-    const char *colon = strchr(name, ':');
+    uint32_t radix = radix_in(name);
     uint64_t hash;
     size_t i;
 
     if (algorithm->kind != XYL_ALGORITHM_TREE ||
         algorithm->tree->parent == NULL)
         return 1;
-    hash =
-        shape_hash((xyl_shape_t){algorithm->tree,
-                                 colon == NULL ? algorithm->tree->radix.preset
-                                               : (uint32_t)atoi(colon + 1)},
-                   shapes->places);
+    hash = shape_hash(
+        (xyl_shape_t){algorithm->tree,
+                      radix == 0 ? algorithm->tree->radix.preset : radix},
+        shapes->places);
     for (i = 0; i < shapes->count; i++)
         if (shapes->hashes[i] == hash)
             return 0;
@@ -167,7 +177,7 @@ static void add_levels(struct list *list, const xyl_algorithm_t *levels)
                 if (leaders[l] > list->shape->node_ranks ||
                     (l == 0 && !is_new_shape(&shapes, all[i], between)))
                     break;
-                snprintf(name, sizeof name, "%s:%u/%.40s", levels->name,
+                snprintf(name, sizeof name, "%s:%u/%.80s", levels->name,
                          leaders[l], between);
                 add_segments(list, name, lanes_of(list, all[i], leaders[l]));
             }
@@ -256,28 +266,61 @@ size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
     return list.count;
 }
 
-int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
-                   const struct tune_shape *shape, size_t bytes)
+/* A problem of so many ranks in the memory of a node, by the room that nodes
+ * have by default. */
+static xyl_problem_t node_problem(xylem_coll_t coll, uint32_t ranks)
 {
-    char why[XYL_ALGORITHM_WHY_BYTES];
-    xyl_named_t named;
-    xyl_problem_t problem = {
+    return (xyl_problem_t){
         .coll = coll,
-        .ranks = ranks_of(shape),
-        .count = bytes,
+        .ranks = ranks,
         .element_bytes = 1,
         .is_commutative = 1,
         .shares_memory = 1,
-        .segment_bytes = plan->segment_bytes,
         .node = {.limits = &xyl_limits_builtin,
                  .window_bytes = WINDOW_BYTES,
                  .long_window_bytes = (uint64_t)WINDOW_BYTES / 2 * 3}};
+}
+
+/* 1 also of what does not go in the memory of a node. */
+static int node_fits(xylem_coll_t coll, const struct tune_plan *plan,
+                     const struct tune_shape *shape, size_t bytes)
+{
+    xyl_problem_t problem = node_problem(coll, ranks_of(shape));
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
 
     if (!xyl_algorithm_parse(coll, plan->algorithm, &named, why) ||
         named.algorithm == NULL || named.algorithm->kind != XYL_ALGORITHM_NODE)
         return 1;
+    problem.count = bytes;
+    problem.segment_bytes = plan->segment_bytes;
     problem.radix = named.radix;
     return xyl_algorithm_fits(named.algorithm, &problem, NULL);
+}
+
+/* What is named within nodes goes in some level; else the plan is the same as
+ * that of the table's choice. */
+static int some_level_fits(xylem_coll_t coll, const struct tune_plan *plan,
+                           const struct tune_shape *shape, size_t bytes)
+{
+    static const enum tune_level levels[] = {TUNE_UP, TUNE_DOWN};
+    size_t i, lane = (bytes + plan->lanes - 1) / plan->lanes;
+    struct tune_alone alone;
+
+    for (i = 0; i < 2; i++)
+        if (tune_plan_alone(coll, plan, shape, levels[i], &alone) &&
+            strcmp(alone.plan.algorithm, table_choice) != 0 &&
+            node_fits(alone.coll, &alone.plan, &alone.shape, lane))
+            return 1;
+    return 0;
+}
+
+int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
+                   const struct tune_shape *shape, size_t bytes)
+{
+    return tune_plan_names_within(coll, plan)
+               ? some_level_fits(coll, plan, shape, bytes)
+               : node_fits(coll, plan, shape, bytes);
 }
 
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes)
@@ -299,6 +342,176 @@ int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b)
            a->send_window == b->send_window && a->recv_window == b->recv_window;
 }
 
+/* ---- levels ---- */
+
+/* What a plan in levels names; 0: it is none, or leaves to the table what goes
+ * between nodes. */
+static int levels_parse(xylem_coll_t coll, const struct tune_plan *plan,
+                        xyl_named_t *named)
+{
+    char why[XYL_ALGORITHM_WHY_BYTES];
+
+    return strncmp(plan->algorithm, "han", 3) == 0 &&
+           xyl_algorithm_parse(coll, plan->algorithm, named, why) &&
+           named->between != NULL;
+}
+
+size_t tune_plan_leaders(xylem_coll_t coll, const struct tune_plan *plan)
+{
+    xyl_named_t named;
+
+    return levels_parse(coll, plan, &named) ? named.radix : 0;
+}
+
+int tune_plan_names_within(xylem_coll_t coll, const struct tune_plan *plan)
+{
+    xyl_named_t named;
+
+    return levels_parse(coll, plan, &named) && named.within != NULL;
+}
+
+void tune_plan_by_table(struct tune_plan *plan)
+{
+    snprintf(plan->algorithm, sizeof plan->algorithm, "%s", table_choice);
+}
+
+/* The collective of a level; 0: there is no such level. */
+static int level_coll(xylem_coll_t coll, enum tune_level level,
+                      xylem_coll_t *coll_out)
+{
+    xylem_coll_t between = xyl_coll_between(coll);
+
+    *coll_out = level == TUNE_UP     ? XYLEM_COLL_REDUCE
+                : level == TUNE_DOWN ? XYLEM_COLL_BCAST
+                                     : between;
+    return between == *coll_out || between == XYLEM_COLL_ALLREDUCE;
+}
+
+/* Can be run as a level in the memory of a node; `levels` names the radix. */
+static int goes_in_level(xylem_coll_t coll, xylem_coll_t level,
+                         const xyl_algorithm_t *algorithm,
+                         const struct tune_shape *shape,
+                         const xyl_named_t *levels)
+{
+    xyl_problem_t problem = node_problem(level, shape->node_ranks);
+
+    problem.count = segments[0];
+    problem.node.is_level = 1;
+    problem.node.roots_in_turn = levels->radix >= shape->node_ranks;
+    problem.node.is_for_one = coll == XYLEM_COLL_REDUCE;
+    problem.radix = levels->within_radix;
+    return algorithm->kind == XYL_ALGORITHM_NODE &&
+           (algorithm->needs & XYL_STANDS_FOR_KIND) == 0 &&
+           xyl_algorithm_does(algorithm, level) &&
+           xyl_algorithm_fits(algorithm, &problem, NULL);
+}
+
+static int goes_within(xylem_coll_t coll, const xyl_algorithm_t *algorithm,
+                       const struct tune_shape *shape,
+                       const xyl_named_t *levels)
+{
+    xylem_coll_t up, down;
+
+    return (level_coll(coll, TUNE_UP, &up) &&
+            goes_in_level(coll, up, algorithm, shape, levels)) ||
+           (level_coll(coll, TUNE_DOWN, &down) &&
+            goes_in_level(coll, down, algorithm, shape, levels));
+}
+
+/* Adds the plan with what is named. */
+static size_t add_variant(const struct tune_plan *plan,
+                          const xyl_named_t *named, size_t count,
+                          struct tune_plan variants[TUNE_WITHIN_MAX])
+{
+    size_t i;
+
+    if (count == TUNE_WITHIN_MAX)
+        return count;
+    variants[count] = *plan;
+    xyl_algorithm_print(named, variants[count].algorithm);
+    for (i = 0; i < count; i++) /* entries of several collectives */
+        if (tune_plan_is_same(&variants[i], &variants[count]))
+            return count;
+    return count + 1;
+}
+
+size_t tune_plan_within(xylem_coll_t coll, const struct tune_plan *plan,
+                        const struct tune_shape *shape,
+                        struct tune_plan variants[TUNE_WITHIN_MAX])
+{
+    const xyl_algorithm_t *const *all;
+    char name[XYL_ALGORITHM_TEXT_BYTES];
+    size_t count, i, found = 0;
+    xyl_named_t named;
+    unsigned n;
+
+    if (!levels_parse(coll, plan, &named) || named.within != NULL)
+        return 0;
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++)
+        for (n = 0; nth_name(all[i], n, shape->node_ranks, name); n++) {
+            named.within = all[i]->name;
+            named.within_radix = radix_in(name);
+            if (goes_within(coll, all[i], shape, &named))
+                found = add_variant(plan, &named, found, variants);
+        }
+    named.within = xyl_within_ucx;
+    named.within_radix = 0;
+    return add_variant(plan, &named, found, variants);
+}
+
+/* As a call on the ranks of one node names what goes within nodes; the table
+ * has its own word for it, and messages go along a tree. */
+static void within_print(xylem_coll_t coll, xylem_coll_t level,
+                         const xyl_named_t *levels,
+                         const struct tune_shape *shape,
+                         char text[XYL_ALGORITHM_TEXT_BYTES])
+{
+    static const char by_messages[] = "knomial:4";
+    const xyl_algorithm_t *algorithm =
+        levels->within == NULL ? NULL
+                               : xyl_algorithm_find(level, levels->within);
+    xyl_named_t named = {.algorithm = algorithm, .radix = levels->within_radix};
+
+    if (algorithm != NULL && algorithm->kind == XYL_ALGORITHM_NODE &&
+        !goes_in_level(coll, level, algorithm, shape, levels))
+        algorithm = NULL;
+    if (levels->within != NULL && strcmp(levels->within, xyl_within_ucx) == 0)
+        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", by_messages);
+    else if (algorithm == NULL)
+        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", table_choice);
+    else
+        xyl_algorithm_print(&named, text);
+}
+
+int tune_plan_alone(xylem_coll_t coll, const struct tune_plan *plan,
+                    const struct tune_shape *shape, enum tune_level level,
+                    struct tune_alone *alone_out)
+{
+    xyl_named_t named, between;
+
+    *alone_out = (struct tune_alone){.plan = *plan};
+    alone_out->plan.lanes = 1;
+    if (!levels_parse(coll, plan, &named) ||
+        !level_coll(coll, level, &alone_out->coll))
+        return 0;
+    if (level != TUNE_BETWEEN) {
+        alone_out->shape =
+            (struct tune_shape){1, shape->node_ranks, shape->memory};
+        within_print(coll, alone_out->coll, &named, shape,
+                     alone_out->plan.algorithm);
+        return 1;
+    }
+    between =
+        (xyl_named_t){.algorithm = named.between, .radix = named.between_radix};
+    xyl_algorithm_print(&between, alone_out->plan.algorithm);
+    alone_out->shape = (struct tune_shape){shape->nodes, 1, shape->memory};
+    if (named.between->kind != XYL_ALGORITHM_TREE)
+        alone_out->plan.segment_bytes = alone_out->plan.send_window =
+            alone_out->plan.recv_window = 0;
+    return 1;
+}
+
 /* ---- neighbours ---- */
 
 /* Doubled, or half of it, within some; 0: it stays what it is. */
@@ -310,33 +523,48 @@ static size_t stepped(size_t value, int up, size_t least, size_t most)
     return other < least || other == value ? 0 : other;
 }
 
-/* "han:4/binary" with other leaders; 0: it has none. */
-static int put_leaders(struct tune_plan *plan, const struct tune_shape *shape,
-                       int up)
+/* With other leaders; 0: it has none. */
+static int put_leaders(xylem_coll_t coll, struct tune_plan *plan,
+                       const struct tune_shape *shape, int up)
 {
-    const char *colon = strchr(plan->algorithm, ':'),
-               *slash = strchr(plan->algorithm, '/');
     uint32_t most =
         shape->node_ranks < XYL_LANES_MAX ? shape->node_ranks : XYL_LANES_MAX;
-    char name[sizeof plan->algorithm];
     uint32_t old, leaders_new;
+    xyl_named_t named;
 
-    if (slash == NULL || colon == NULL || colon > slash)
+    if (!levels_parse(coll, plan, &named))
         return 0;
-    old = (uint32_t)atoi(colon + 1);
+    old = named.radix;
     leaders_new = (uint32_t)stepped(old, up, 1, most);
     if (old == 0 || leaders_new == 0)
         return 0;
-    snprintf(name, sizeof name, "%.*s:%u%.40s", (int)(colon - plan->algorithm),
-             plan->algorithm, leaders_new, slash);
-    memcpy(plan->algorithm, name, sizeof name);
+    named.radix = leaders_new;
+    xyl_algorithm_print(&named, plan->algorithm);
     plan->lanes = plan->lanes / old * leaders_new;
     if (plan->lanes > XYL_LANES_MAX)
         plan->lanes = XYL_LANES_MAX;
     return 1;
 }
 
-size_t tune_plan_neighbours(const struct tune_plan *plan,
+/* With other segments within nodes; 0: it has none. */
+static int put_within_segment(xylem_coll_t coll, struct tune_plan *plan, int up)
+{
+    size_t segment = plan->segment_bytes, other;
+    xyl_named_t named;
+
+    if (!levels_parse(coll, plan, &named))
+        return 0;
+    other = stepped(named.within_segment_bytes != 0 ? named.within_segment_bytes
+                                                    : segment,
+                    up, segments[0], segments[SEGMENTS - 1]);
+    if (other == 0 || !xyl_segments_meet(segment, other))
+        return 0;
+    named.within_segment_bytes = other == segment ? 0 : other;
+    xyl_algorithm_print(&named, plan->algorithm);
+    return 1;
+}
+
+size_t tune_plan_neighbours(xylem_coll_t coll, const struct tune_plan *plan,
                             const struct tune_shape *shape,
                             struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX])
 {
@@ -359,18 +587,23 @@ size_t tune_plan_neighbours(const struct tune_plan *plan,
         next->recv_window = 2 * window;
         next = &neighbours[count += window != 0];
         *next = *plan;
-        count += (size_t)put_leaders(next, shape, up);
+        count += (size_t)put_leaders(coll, next, shape, up);
+        next = &neighbours[count];
+        *next = *plan;
+        count += (size_t)put_within_segment(coll, next, up);
     }
     return count;
 }
 
 /* ---- heuristics ---- */
 
-static int is_between(const struct tune_plan *plan, const char *name)
+static int is_chain(xylem_coll_t coll, const struct tune_plan *plan)
 {
-    const char *slash = strchr(plan->algorithm, '/');
+    xyl_named_t named;
 
-    return strcmp(slash != NULL ? slash + 1 : plan->algorithm, name) == 0;
+    return strcmp(levels_parse(coll, plan, &named) ? named.between->name
+                                                   : plan->algorithm,
+                  xyl_tree_chain.name) == 0;
 }
 
 /* Reductions in whose every round the whole message goes. */
@@ -392,16 +625,20 @@ int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
                        const struct tune_shape *shape, size_t bytes)
 {
     enum { CHAIN_STEPS = 8, STEPS_MAX = 64, LONG = 1 << 16 };
-    int is_levels = strncmp(plan->algorithm, "han", 3) == 0;
+    xyl_named_t named = {.within = NULL};
+    int is_levels;
     size_t steps;
 
     if (plan->segment_bytes == 0)
         return bytes <= LONG || !moves_all(coll, plan->algorithm);
-    /* Trees that use no node's memory seldom win where there is one. */
-    if (shape->node_ranks > 1 && !is_levels)
+    is_levels = levels_parse(coll, plan, &named);
+    /* Messages within a node seldom win where it has memory. */
+    if (shape->node_ranks > 1 &&
+        (!is_levels ||
+         (named.within != NULL && strcmp(named.within, xyl_within_ucx) == 0)))
         return 0;
     steps = bytes / plan->segment_bytes / plan->lanes;
     return steps <= STEPS_MAX &&
-           (!is_between(plan, "chain") || steps > CHAIN_STEPS ||
+           (!is_chain(coll, plan) || steps > CHAIN_STEPS ||
             steps + 1 >= shape->nodes);
 }

@@ -4,7 +4,7 @@
 
 #include "collectives/choose/registry.h"
 
-enum { TUNE_PLANS_MAX = 2048 };
+enum { TUNE_PLANS_MAX = 8192 };
 
 /* Where the buffers of calls lie: of the host, or of GPUs, whose ranks take
  * turns on them or do not (docs/tuning.md). */
@@ -18,21 +18,57 @@ struct tune_shape {
 
 /* As a call asks for it. */
 struct tune_plan {
-    char algorithm[XYL_ALGORITHM_TEXT_BYTES]; /* "han:4/binary" */
+    char algorithm[XYL_ALGORITHM_TEXT_BYTES]; /* "han:4/binary"; with what goes
+                                                 within nodes, if it is named:
+                                                 "han:within=node_pairs,..." */
     size_t segment_bytes;                     /* 0: it has none */
     uint32_t send_window, recv_window;        /* 0: it has none */
     uint32_t lanes; /* segments that are on their way side by side */
 };
 
-/* All for a collective on such a team; returns how many. */
+/* All for a collective on such a team, of plans in levels those in which the
+ * table says what goes within nodes; returns how many. */
 size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
                        struct tune_plan plans[TUNE_PLANS_MAX]);
 
-enum { TUNE_NEIGHBOURS_MAX = 6 };
+enum { TUNE_WITHIN_MAX = 16 };
+/* The same plan with each algorithm that may be named for what goes within
+ * nodes: those in their memory, and messages. Returns how many: 0 for a plan
+ * without levels, and for one that names such an algorithm. */
+size_t tune_plan_within(xylem_coll_t coll, const struct tune_plan *plan,
+                        const struct tune_shape *shape,
+                        struct tune_plan variants[TUNE_WITHIN_MAX]);
+
+/* Leaders of a node; 0: the plan has no levels, or does not name them. */
+size_t tune_plan_leaders(xylem_coll_t coll, const struct tune_plan *plan);
+/* 1: the plan names what goes within nodes. */
+int tune_plan_names_within(xylem_coll_t coll, const struct tune_plan *plan);
+/* The ranks of a node do what the table says. */
+void tune_plan_by_table(struct tune_plan *plan);
+
+/* What a plan in levels does within nodes and between them. */
+enum tune_level {
+    TUNE_UP,      /* a reduction to the leaders */
+    TUNE_BETWEEN, /* the collective among them */
+    TUNE_DOWN,    /* a broadcast from them */
+    TUNE_LEVELS
+};
+/* A level by itself: the same work by ranks of which no others take part. */
+struct tune_alone {
+    xylem_coll_t coll;
+    struct tune_shape shape;
+    struct tune_plan plan;
+};
+/* 0: the plan has no such level. */
+int tune_plan_alone(xylem_coll_t coll, const struct tune_plan *plan,
+                    const struct tune_shape *shape, enum tune_level level,
+                    struct tune_alone *alone_out);
+
+enum { TUNE_NEIGHBOURS_MAX = 8 };
 /* Plans that differ in one number from a plan in segments, by a factor of two:
- * in the length of its segments, its windows, or its leaders. Returns how
- * many. */
-size_t tune_plan_neighbours(const struct tune_plan *plan,
+ * in the length of its segments, all or those within nodes, its windows, or its
+ * leaders. Returns how many. */
+size_t tune_plan_neighbours(xylem_coll_t coll, const struct tune_plan *plan,
                             const struct tune_shape *shape,
                             struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX]);
 

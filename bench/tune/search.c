@@ -63,18 +63,30 @@ static void choose(const struct campaign *c, size_t s,
 
 /* ---- what comes of it ---- */
 
+/* A plan with all that may go within nodes counts as so many. */
+static double plans_like(const struct campaign *c, size_t p)
+{
+    struct tune_plan variants[TUNE_WITHIN_MAX];
+
+    if (!c->search->place->shares_memory)
+        return 1;
+    return 1 + (double)tune_plan_within(c->coll, &c->plan[p],
+                                        &c->search->place->shape, variants);
+}
+
 /* What all measurements would have cost, by the times that are known or
  * expected, and by what the cost of measurements was. */
 static double exhaustive_cost(const struct campaign *c)
 {
-    double us = 0, known_us = 0, known = 0, all = 0, value;
+    double us = 0, known_us = 0, known = 0, all = 0, value, like;
     size_t p, s;
 
-    for (p = 0; p < c->listed; p++)
+    for (p = 0; p < c->listed; p++) {
+        like = plans_like(c, p);
         for (s = 0; s < c->sizes; s++) {
             if (!campaign_asks_for(c, p, s))
                 continue;
-            all++;
+            all += like;
             value = *campaign_at(c, c->measured, p, s) > 0
                         ? *campaign_at(c, c->measured, p, s)
                         : campaign_corrected(
@@ -82,6 +94,7 @@ static double exhaustive_cost(const struct campaign *c)
             known_us += value;
             known += value > 0;
         }
+    }
     us = known > 0 ? known_us * all / known : 0;
     return c->search->options->machine != NULL
                ? us / 1e6
@@ -113,6 +126,40 @@ static int compare(struct campaign *c, size_t s, struct tune_choice *choice)
     return 1;
 }
 
+/* What calls of few steps of the plan say of it; 0: there were none. */
+static double by_calls(const struct campaign *c, size_t p, size_t s)
+{
+    return tune_plan_names_within(c->coll, &c->plan[p])
+               ? 0
+               : campaign_corrected(c, s, *campaign_at(c, c->predicted, p, s));
+}
+
+static void error_add(struct tune_error *error, double expected, double us)
+{
+    if (expected <= 0)
+        return;
+    error->sum += fabs(expected / us - 1);
+    error->count++;
+}
+
+/* Of plans in levels, which both models know. */
+static void errors_add(const struct campaign *c)
+{
+    struct tune_search *search = c->search;
+    size_t p, s;
+    double us;
+
+    for (p = 0; p < c->plans; p++)
+        for (s = 0; s < c->sizes; s++) {
+            us = *campaign_at(c, c->measured, p, s);
+            if (us <= 0 || *campaign_at(c, c->by_tasks, p, s) <= 0)
+                continue;
+            error_add(&search->by_calls, by_calls(c, p, s), us);
+            error_add(&search->by_tasks, *campaign_at(c, c->by_tasks, p, s),
+                      us);
+        }
+}
+
 /* Whatever is known, from earlier searches, too. */
 static void rows_write(const struct campaign *c, struct table *csv)
 {
@@ -132,11 +179,9 @@ static void rows_write(const struct campaign *c, struct table *csv)
             table_count(csv, like.bytes);
             table_text(csv, like.plan.algorithm);
             table_count(csv, like.plan.segment_bytes);
-            table_real(
-                csv,
-                campaign_corrected(c, s, *campaign_at(c, c->predicted, p, s)),
-                3);
+            table_real(csv, by_calls(c, p, s), 3);
             table_real(csv, known != NULL ? known->us : 0, 3);
+            table_real(csv, *campaign_at(c, c->by_tasks, p, s), 3);
         }
 }
 
@@ -179,6 +224,7 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
         if (!campaign_cross_check(c, s, &choices[s], &choices[s + 1]))
             return 0;
     c->search->exhaustive_s += exhaustive_cost(c);
+    errors_add(c);
     if (c->search->csv != NULL)
         rows_write(c, &c->search->csv->table);
     return c->search->csv == NULL || results_commit(c->search->csv, 1);
@@ -200,17 +246,33 @@ static size_t sizes_count(const struct tune_options *options, xylem_coll_t coll,
     return count;
 }
 
+static void add_all_within(struct campaign *c)
+{
+    struct tune_plan variants[TUNE_WITHIN_MAX];
+    size_t p, i, count;
+
+    for (p = 0; p < c->listed; p++) {
+        count = tune_plan_within(c->coll, &c->plan[p], &c->search->place->shape,
+                                 variants);
+        for (i = 0; i < count && c->plans < TUNE_PLANS_MAX; i++)
+            c->plan[c->plans++] = variants[i];
+    }
+}
+
 static int campaign_create(struct campaign *c)
 {
     c->plan = calloc(TUNE_PLANS_MAX, sizeof *c->plan);
     c->points = calloc(TUNE_PLANS_MAX, sizeof *c->points);
     c->measured = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->measured);
     c->predicted = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->predicted);
+    c->by_tasks = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->by_tasks);
     if (c->plan == NULL || c->points == NULL || c->measured == NULL ||
-        c->predicted == NULL)
+        c->predicted == NULL || c->by_tasks == NULL)
         return 0;
     c->listed = c->plans =
         tune_plans_list(c->coll, &c->search->place->shape, c->plan);
+    if (c->search->options->exhaustive && c->search->place->shares_memory)
+        add_all_within(c);
     return 1;
 }
 
@@ -220,12 +282,14 @@ static void campaign_destroy(struct campaign *c)
     free(c->points);
     free(c->measured);
     free(c->predicted);
+    free(c->by_tasks);
+    tune_journal_close(&c->tasks);
 }
 
 size_t tune_search_expect(const struct tune_options *options, xylem_coll_t coll,
                           const struct tune_shape *shape)
 {
-    struct tune_place place = {.shape = *shape};
+    struct tune_place place = {.shape = *shape, .shares_memory = 1};
     struct tune_search search = {.options = options, .place = &place};
     struct campaign c = {.search = &search,
                          .coll = coll,

@@ -8,11 +8,6 @@
 
 enum { ERROR_BYTES = 256, RANDOM_SEEDS = 3 };
 
-struct simulated {
-    struct simulation simulation;
-    struct tune_place *place; /* whose shape counts */
-};
-
 static int simulated_agree(void *state, void *data, size_t bytes)
 {
     (void)state;
@@ -37,9 +32,8 @@ static void arrivals_set(struct simulation *simulation,
 static int simulated_time(void *state, const struct tune_time *what,
                           double *us_out)
 {
-    struct simulated *simulated = state;
-    struct simulation *simulation = &simulated->simulation;
-    const struct tune_shape *shape = &simulated->place->shape;
+    struct simulation *simulation = state;
+    const struct tune_shape *shape = &what->shape;
     struct sim_case c = {.simulation = simulation,
                          .contender = &simulation->contenders[0],
                          .seed = 1,
@@ -77,30 +71,30 @@ static int simulated_time(void *state, const struct tune_time *what,
 int tune_simulation_open(const struct tune_options *options,
                          struct tune_place *place)
 {
-    struct simulated *simulated = calloc(1, sizeof *simulated);
+    struct simulation *simulation = calloc(1, sizeof *simulation);
     char error[ERROR_BYTES] = "";
 
-    if (simulated == NULL)
+    if (simulation == NULL)
         return 0;
-    if (sim_machine_load(options->machine, &simulated->simulation.machine,
-                         error, sizeof error) != XYLEM_OK) {
+    if (sim_machine_load(options->machine, &simulation->machine, error,
+                         sizeof error) != XYLEM_OK) {
         cli_complain(options->program, "--simulate %s: %s", options->machine,
                      error);
-        free(simulated);
+        free(simulation);
         return 0;
     }
-    simulated->place = place;
-    simulated->simulation.program = options->program;
-    simulated->simulation.shares_memory = 1;
-    simulated->simulation.contenders[0] =
+    simulation->program = options->program;
+    simulation->shares_memory = 1;
+    simulation->contenders[0] =
         (struct contender){.name = IMPL_XYLEM, .kind = CONTENDER_EVENT};
-    simulated->simulation.contenders_count = 1;
-    *place = (struct tune_place){
-        .state = simulated,
-        .time = simulated_time,
-        .agree = simulated_agree,
-        .near_bytes = simulated->simulation.machine.core.cache_bytes,
-        .is_first = 1};
+    simulation->contenders_count = 1;
+    *place =
+        (struct tune_place){.state = simulation,
+                            .time = simulated_time,
+                            .agree = simulated_agree,
+                            .near_bytes = simulation->machine.core.cache_bytes,
+                            .shares_memory = 1,
+                            .is_first = 1};
     return 1;
 }
 

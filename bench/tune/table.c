@@ -136,22 +136,36 @@ static void put_where(const struct tune_table *table, json_t *rule,
                         json_pack("[{so}]", "when", facts_json(coll, shape)));
 }
 
-/* The call's text has all in one; the table names the parts. */
-static void put_plan(json_t *rule, const struct tune_plan *plan)
+static void put_name(json_t *rule, const char *key, const char *name,
+                     uint32_t radix)
 {
-    char use[sizeof plan->algorithm];
-    char *slash, *colon;
+    char text[XYL_ALGORITHM_TEXT_BYTES];
 
-    snprintf(use, sizeof use, "%s", plan->algorithm);
-    slash = strchr(use, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-        colon = strchr(use, ':');
-        json_object_set_new(rule, "between", json_string(slash + 1));
-        json_object_set_new(rule, "leaders", json_integer(atoi(colon + 1)));
-        *colon = '\0';
+    snprintf(text, sizeof text, radix != 0 ? "%s:%u" : "%s", name, radix);
+    json_object_set_new(rule, key, json_string(text));
+}
+
+/* The call's text has all in one; the table names the parts. */
+static void put_plan(json_t *rule, xylem_coll_t coll,
+                     const struct tune_plan *plan)
+{
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    int is_levels = xyl_algorithm_parse(coll, plan->algorithm, &named, why) &&
+                    named.between != NULL;
+
+    if (is_levels) {
+        put_name(rule, "between", named.between->name, named.between_radix);
+        json_object_set_new(rule, "leaders", json_integer(named.radix));
     }
-    json_object_set_new(rule, "use", json_string(use));
+    if (is_levels && named.within != NULL)
+        put_name(rule, "within", named.within, named.within_radix);
+    if (is_levels && named.within_segment_bytes != 0)
+        json_object_set_new(rule, "within_segment",
+                            bytes_json(named.within_segment_bytes));
+    json_object_set_new(
+        rule, "use",
+        json_string(is_levels ? named.algorithm->name : plan->algorithm));
     if (plan->segment_bytes == 0)
         return;
     json_object_set_new(rule, "segment", bytes_json(plan->segment_bytes));
@@ -204,7 +218,7 @@ static int put_rule(struct tune_table *table, json_t *range, xylem_coll_t coll,
         json_object_set_new(rule, "arrivals",
                             json_string(tune_arrivals_name[arrivals]));
     json_object_set_new(rule, "bytes", range);
-    put_plan(rule, &choices[first].plan);
+    put_plan(rule, coll, &choices[first].plan);
     for (s = first; s <= last; s++)
         json_array_append_new(
             us, json_pack("[of]", bytes_json(bytes[s]), choices[s].us));

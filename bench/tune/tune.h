@@ -32,14 +32,17 @@ struct tune_place {
     struct tune_shape shape;
     void *state;
     /* The time of a call in us: until its last rank has ended where all come
-     * together, else what ranks spend in it on average. */
+     * together, else what ranks spend in it on average. Of fewer ranks than the
+     * place has (what->shape) it is one of all ranks of a node, or of one rank
+     * of each node. */
     int (*time)(void *state, const struct tune_time *what, double *us_out);
     /* The first rank's bytes become those of all. */
     int (*agree)(void *state, void *data, size_t bytes);
     /* Messages of up to so many bytes lie in caches, for which tasks are timed;
      * 0: all are alike. */
     size_t near_bytes;
-    int is_first; /* rank: reports and writes */
+    int shares_memory; /* the ranks of each node */
+    int is_first;      /* rank: reports and writes */
 };
 
 /* The ranks of this job; all return, with a place of their own. */
@@ -84,6 +87,13 @@ struct tune_choice {
                      halfway, in log space */
 };
 
+/* How far off what was expected was from what was measured, as a part of that:
+ * the sum, of so many. */
+struct tune_error {
+    double sum;
+    size_t count;
+};
+
 struct tune_search {
     const struct tune_options *options;
     struct tune_place *place;
@@ -105,6 +115,8 @@ struct tune_search {
                          5 % of the smaller one's */
     double worst;     /* of it, what the larger size's takes at most */
     int is_over;      /* no time is left */
+    struct tune_error by_calls, by_tasks; /* of what was expected of plans in
+                                             levels */
 };
 
 /* About how many times a search takes; 0: there is nothing to choose. */

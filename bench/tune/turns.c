@@ -75,7 +75,7 @@ static int turns_take(struct campaign *c, size_t s, struct finalist *list,
     finalists_judge(list, count);
     for (i = 0; i < count; i++) {
         snprintf(list[i].time.plan.algorithm,
-                 sizeof list[i].time.plan.algorithm, "turns/%.56s",
+                 sizeof list[i].time.plan.algorithm, "turns/%.120s",
                  list[i].plan.algorithm);
         list[i].time.cost_s = 0;
         if (c->search->place->is_first &&
@@ -96,7 +96,7 @@ static int turns_find(struct campaign *c, size_t s, struct finalist *list,
         list[i].time =
             campaign_time(c, &list[i].plan, c->bytes[s], c->spread[s]);
         snprintf(list[i].time.plan.algorithm,
-                 sizeof list[i].time.plan.algorithm, "turns/%.56s",
+                 sizeof list[i].time.plan.algorithm, "turns/%.120s",
                  list[i].plan.algorithm);
         if (!campaign_ask(c, &list[i].time, &verdict))
             return 0;

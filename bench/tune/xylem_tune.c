@@ -95,6 +95,14 @@ static void summary_print(const struct tune_search *search)
                "worst takes %.3f of its time; rules end about where "
                "both are as fast\n",
                search->checked, search->near_best, search->worst);
+    if (search->by_tasks.count > 0 && search->by_calls.count > 0)
+        printf("cross-check: plans in levels took %.1f %% more or less than "
+               "by calls of few steps (%zu), %.1f %% than by tasks of their "
+               "levels (%zu), on average\n",
+               100 * search->by_calls.sum / (double)search->by_calls.count,
+               search->by_calls.count,
+               100 * search->by_tasks.sum / (double)search->by_tasks.count,
+               search->by_tasks.count);
 }
 
 /* What a program would take without the table that is to be made. */
@@ -105,8 +113,9 @@ static int forget_tables(void)
 
 static int csv_open(struct tune_search *search, struct results *csv)
 {
-    static const char *const titles[] = {"coll", "nodes",   "ppn",      "bytes",
-                                         "plan", "segment", "model_us", "us"};
+    static const char *const titles[] = {"coll",     "nodes", "ppn",
+                                         "bytes",    "plan",  "segment",
+                                         "model_us", "us",    "tasks_us"};
     const struct tune_options *options = search->options;
 
     if (options->csv == NULL)

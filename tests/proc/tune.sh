@@ -15,6 +15,8 @@ simulated=(-m stampede2 -N '2,4' -p 4 -q)
 attempt "$tune" "${simulated[@]}" -c bcast,allreduce --sizes 1K,64K -o "$table"
 check "tunes on simulated ranks" test "$code" -eq 0
 check "says what the search cost" grep -q "% of the .* s of an exhaustive" "$out"
+check "says how far off its models are" grep -q \
+    "^cross-check: plans in levels took .* % than by tasks of their levels" "$out"
 check "writes both collectives" grep -q '"for": "allreduce"' "$table"
 
 chosen="$sim -m stampede2 -N 4 -p 4 -i 1 --impl xylem -c bcast"

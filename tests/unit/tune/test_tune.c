@@ -35,6 +35,18 @@ static void test_model(void)
     CHECK(is_near(tune_model_middle(2, 4), 3));
 }
 
+/* Levels that overlap by half of what the shorter one takes. */
+static void test_model_of_levels(void)
+{
+    CHECK(is_near(tune_model_levels(5, 30, 20, 0), 55));
+    CHECK(is_near(tune_model_levels(5, 30, 20, 1), 35));
+    CHECK(is_near(tune_model_levels(5, 30, 20, 0.5), 45));
+    CHECK(is_near(tune_model_overlap(30, 20, 40), 0.5));
+    CHECK(is_near(tune_model_overlap(30, 20, 25), 1));
+    CHECK(tune_model_overlap(30, 20, 60) == 0);
+    CHECK(is_near(tune_model_overlap(0, 20, 30), 1));
+}
+
 /* ---- candidates ---- */
 
 static void test_plans(void)
@@ -60,6 +72,63 @@ static void test_plans(void)
                     CHECK(!tune_plan_is_same(&plans[i], &plans[j]));
             }
         }
+}
+
+/* What may go within nodes, beside the table's choice. */
+static void test_within(void)
+{
+    static const struct tune_plan plan = {"han:4/binary", 4096, 4, 8, 4},
+                                  alone = {"binary", 4096, 4, 8, 1};
+    static const struct tune_shape shape = {8, 6, TUNE_HOST};
+    struct tune_plan list[TUNE_WITHIN_MAX], again[TUNE_WITHIN_MAX];
+    const xylem_coll_t bcast = XYLEM_COLL_BCAST,
+                       allreduce = XYLEM_COLL_ALLREDUCE;
+    size_t count, i, pairs = 0;
+
+    CHECK_EQ(tune_plan_within(bcast, &alone, &shape, list), 0);
+    count = tune_plan_within(allreduce, &plan, &shape, list);
+    CHECK(count > 3 && count < TUNE_WITHIN_MAX);
+    for (i = 0; i < count; i++) {
+        CHECK(strncmp(list[i].algorithm, "han:within=", 11) == 0);
+        CHECK(tune_plan_names_within(allreduce, &list[i]));
+        CHECK_EQ(tune_plan_leaders(allreduce, &list[i]), 4);
+        CHECK_EQ(tune_plan_within(allreduce, &list[i], &shape, again), 0);
+        pairs += strstr(list[i].algorithm, "node_pairs") != NULL;
+    }
+    CHECK_EQ(pairs, 1);
+    CHECK(strcmp(list[count - 1].algorithm,
+                 "han:within=ucx,between=binary,leaders=4") == 0);
+    CHECK(!tune_plan_promises(allreduce, &list[count - 1], &shape, 65536));
+    count = tune_plan_within(bcast, &plan, &shape, list);
+    for (i = 0; i < count; i++) /* pairs have no broadcast */
+        CHECK(strstr(list[i].algorithm, "node_pairs") == NULL);
+}
+
+/* The levels of a plan, by themselves. */
+static void test_alone(void)
+{
+    static const struct tune_plan plan = {
+        "han:within=node_pairs,between=binary,leaders=4", 4096, 4, 8, 4};
+    static const struct tune_plan plain = {"han:4/ring", 4096, 4, 8, 4};
+    static const struct tune_shape shape = {8, 6, TUNE_HOST};
+    const xylem_coll_t allreduce = XYLEM_COLL_ALLREDUCE;
+    struct tune_alone alone;
+
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_UP, &alone));
+    CHECK(alone.coll == XYLEM_COLL_REDUCE && alone.shape.nodes == 1 &&
+          alone.shape.node_ranks == 6);
+    CHECK(strcmp(alone.plan.algorithm, "node_pairs") == 0);
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_DOWN, &alone));
+    CHECK(alone.coll == XYLEM_COLL_BCAST);
+    CHECK(strcmp(alone.plan.algorithm, "node") == 0);
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_BETWEEN, &alone));
+    CHECK(alone.coll == allreduce && alone.shape.nodes == 8 &&
+          alone.shape.node_ranks == 1);
+    CHECK(strcmp(alone.plan.algorithm, "binary") == 0);
+    CHECK_EQ(alone.plan.segment_bytes, 4096);
+    CHECK(tune_plan_alone(allreduce, &plain, &shape, TUNE_BETWEEN, &alone));
+    CHECK_EQ(alone.plan.segment_bytes, 0); /* goes as a whole */
+    CHECK(!tune_plan_alone(XYLEM_COLL_BCAST, &plain, &shape, TUNE_UP, &alone));
 }
 
 /* Those in memory of GPUs, of which one says how many ranks do something, and
@@ -94,10 +163,11 @@ static void test_neighbours(void)
     static const struct tune_plan plan = {"han:4/double", 1024, 32, 64, 8},
                                   alone = {"ring", 0, 0, 0, 1};
     static const struct tune_shape shape = {8, 6, TUNE_HOST};
+    const xylem_coll_t bcast = XYLEM_COLL_BCAST;
     struct tune_plan list[TUNE_NEIGHBOURS_MAX];
 
-    CHECK_EQ(tune_plan_neighbours(&alone, &shape, list), 0);
-    CHECK_EQ(tune_plan_neighbours(&plan, &shape, list), 4);
+    CHECK_EQ(tune_plan_neighbours(bcast, &alone, &shape, list), 0);
+    CHECK_EQ(tune_plan_neighbours(bcast, &plan, &shape, list), 5);
     CHECK_EQ(list[0].send_window, 16);
     CHECK_EQ(list[0].recv_window, 32);
     CHECK(strcmp(list[1].algorithm, "han:2/double") == 0);
@@ -105,6 +175,10 @@ static void test_neighbours(void)
     CHECK_EQ(list[2].segment_bytes, 2048);
     CHECK(strcmp(list[3].algorithm, "han:6/double") == 0);
     CHECK_EQ(list[3].lanes, 12);
+    CHECK(strcmp(list[4].algorithm,
+                 "han:between=double,leaders=4,within_segment=2048") == 0);
+    CHECK_EQ(tune_plan_neighbours(bcast, &list[4], &shape, list), 6);
+    CHECK(strcmp(list[2].algorithm, "han:4/double") == 0);
 }
 
 /* All links of a chain are busy as soon as it has as many segments. */
@@ -140,19 +214,70 @@ static uint64_t text_hash(const char *text)
 
 /* Each algorithm has a latency, to fill its pipeline, and a rate of its own;
  * each segment costs something. */
-static double formula(const struct tune_plan *plan, size_t bytes)
+struct rates {
+    double fill, rate;
+};
+
+static struct rates rates_of(const char *algorithm)
 {
-    uint64_t hash = text_hash(plan->algorithm);
-    double fill = 5 + (double)(hash % 97),
-           rate = 500 + (double)(hash / 97 % 4000);
+    uint64_t hash = text_hash(algorithm);
+
+    return (struct rates){5 + (double)(hash % 97),
+                          500 + (double)(hash / 97 % 4000)};
+}
+
+/* So many steps of bytes, one after the other. */
+static double steps_us(struct rates rates, double bytes, double steps)
+{
+    return rates.fill + 0.4 * rates.fill * bytes / rates.rate +
+           steps * (1 + bytes / rates.rate);
+}
+
+static double formula_alone(const struct tune_plan *plan, size_t bytes)
+{
     double segment =
         plan->segment_bytes != 0 ? (double)plan->segment_bytes : (double)bytes;
     double steps = ceil((double)bytes / segment / plan->lanes);
 
-    if (steps < 1)
-        steps = 1;
-    return fill + 0.4 * fill * segment / rate +
-           steps * (1 + plan->lanes * segment / rate);
+    return steps_us(rates_of(plan->algorithm), plan->lanes * segment,
+                    steps < 1 ? 1 : steps);
+}
+
+/* Levels go on at the same time once all have begun. */
+static double formula_of_levels(const struct tune_plan *plan, size_t bytes)
+{
+    static const struct tune_shape shape = {16, 8, TUNE_HOST};
+    double lane = ceil((double)bytes / plan->lanes), first = 0, rest = 0, all,
+           piece, steps;
+    struct tune_alone alone;
+    unsigned level;
+
+    piece = fmin(lane, (double)plan->segment_bytes);
+    for (level = 0; level < TUNE_LEVELS; level++) {
+        struct rates rates;
+        if (!tune_plan_alone(XYLEM_COLL_ALLREDUCE, plan, &shape,
+                             (enum tune_level)level, &alone))
+            continue;
+        if (level != TUNE_BETWEEN &&
+            !tune_plan_fits(alone.coll, &alone.plan, &alone.shape,
+                            (size_t)lane))
+            tune_plan_by_table(&alone.plan);
+        rates = rates_of(alone.plan.algorithm);
+        steps = ceil(lane / piece);
+        if (level != TUNE_BETWEEN)
+            steps *= plan->lanes;
+        all = steps_us(rates, piece, steps);
+        first += steps_us(rates, piece, 1);
+        rest = fmax(rest, all - steps_us(rates, piece, 1));
+    }
+    return first + rest;
+}
+
+static double formula(const struct tune_plan *plan, size_t bytes)
+{
+    return tune_plan_leaders(XYLEM_COLL_ALLREDUCE, plan) != 0
+               ? formula_of_levels(plan, bytes)
+               : formula_alone(plan, bytes);
 }
 
 /* By so much longer a message takes that does not fit into the caches: not by
@@ -207,6 +332,7 @@ static void search(const struct tune_options *options, struct machine *machine,
                                .time = machine_time,
                                .agree = machine_agree,
                                .near_bytes = machine->near_bytes,
+                               .shares_memory = 1,
                                .is_first = 1};
     struct tune_search search = {
         .options = options, .place = &place, .journal = journal, .begin_ns = 0};
@@ -270,7 +396,8 @@ static void test_refined(void)
 
     search(&options, &machine, &journal, choices);
     for (s = 0; s < options.bytes_count; s++) {
-        count = tune_plan_neighbours(&choices[s].plan, &shape, list);
+        count = tune_plan_neighbours(XYLEM_COLL_ALLREDUCE, &choices[s].plan,
+                                     &shape, list);
         for (i = 0; i < count; i++)
             CHECK(!tune_plan_applies(&list[i], options.bytes[s]) ||
                   formula(&list[i], options.bytes[s]) >= choices[s].us);
@@ -425,8 +552,11 @@ int main(int argc, char **argv)
 {
     static const check_case_t cases[] = {
         {"model", test_model},
+        {"model of levels", test_model_of_levels},
         {"candidates", test_plans},
         {"candidates on GPUs", test_plans_of_gpus},
+        {"within nodes", test_within},
+        {"levels by themselves", test_alone},
         {"neighbours", test_neighbours},
         {"chains of as many segments as links", test_chains},
         {"strategies", test_strategies},
