@@ -104,7 +104,7 @@ place_programs()
     mkdir -p "$bundle/share/machines"
     cp simulator/machines/*.json "$bundle/share/machines/"
     place bin bench/compare.sh bench/studies/retune.sh bench/mpi/apps.sh
-    place common bench/common/results.sh
+    place common bench/common/{results,quiet}.sh bench/common/compare.awk
     program=$release/bench/libxylem-noise.so
     [[ ! -f $program ]] || place lib "$program"
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so

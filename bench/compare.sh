@@ -35,7 +35,14 @@ usage: bench/compare.sh [options]
   --osu             as OSU's benchmarks: the same buffers in every call, which
                     nobody writes, and means; instead of rotated buffers and
                     medians over calls
-  --consume         read the result after each call, as a part of its time
+  --imb WAY         as Intel's benchmarks, by IMB-MPI1 of bench/peers.sh itself
+                    (--mode nonblocking: IMB-NBC), for the libraries with
+                    MPICH's ABI; Open MPI and xylem are measured the same way by
+                    this project's programs. WAY: barriers (IMB's default, a
+                    barrier before each call, root 0) or rotating (calls follow
+                    each other, each has the next rank as its root)
+  --consume         read the result after each call, as a part of its time;
+                    not with --imb
   --rounds R        default 5
   --limit S         seconds after which one implementation's part of a round is
                     given up (default 300)
@@ -64,9 +71,11 @@ common=$here/common
 [ -d "$common" ] || common=$here/../common # in a bundle
 # shellcheck source=bench/common/results.sh
 . "$common/results.sh"
+# shellcheck source=bench/common/quiet.sh
+. "$common/quiet.sh"
 
 np=$(nproc) colls=bcast,reduce begin=8 end=4M rounds=5 seconds=0.1 csv=
-limit=300 mode=blocking impls='' cluster='' peers=$here/../build/peers
+limit=300 mode=blocking imb='' impls='' cluster='' peers=$here/../build/peers
 bin=$here/../build/release/bench
 [ -d "$bin" ] || bin=$here # in a bundle
 how=() sizes=''
@@ -82,6 +91,7 @@ while [ $# -gt 0 ]; do
     --sizes) sizes=${2-} ;;
     --end) end=${2-} ;;
     --mode) mode=${2-} ;;
+    --imb) imb=${2-} ;;
     --rounds) rounds=${2-} ;;
     --seconds) seconds=${2-} ;;
     --limit) limit=${2-} ;;
@@ -94,6 +104,29 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
+case $imb in
+'') ;;
+barriers) how+=(--osu) ;;
+rotating) how+=(--osu --back-to-back --rotate-roots) ;;
+*) fail "--imb takes barriers or rotating, not '$imb'" 2 ;;
+esac
+[[ -z $imb || ($mode != persistent && " ${how[*]} " != *' --consume '*) ]] ||
+    fail "IMB has neither persistent calls nor --consume" 2
+imb_name=IMB-MPI1
+[ "$mode" = blocking ] || imb_name=IMB-NBC
+# The sizes as numbers.
+if [ -n "$sizes" ]; then
+    IFS=, read -ra sizes_list <<<"$sizes"
+    mapfile -t sizes_list < <(numfmt --from=iec "${sizes_list[@]}" 2>&1)
+else
+    mapfile -t sizes_list < <(numfmt --from=iec "$begin" "$end" 2>&1 | awk '
+        /^[0-9]+$/ { edge[NR] = $1; next }
+        { print; exit }
+        END { for (b = edge[1]; b <= edge[2]; b = b ? 2 * b : 1) print b }')
+fi
+for size in "${sizes_list[@]}" ${sizes_list:-none}; do
+    [[ $size =~ ^[0-9]+$ ]] || fail "there is no size in '$sizes$begin ... $end'; see --help" 2
+done
 if [ -n "$cluster" ]; then
     [[ $cluster =~ ^[1-9][0-9]*,[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
     np=$((${cluster%,*} * ${cluster#*,}))
@@ -126,7 +159,7 @@ nodes()
 
 finish()
 {
-    rm -f "$results" "$results.err" "$results.out"
+    rm -rf "$results" "$results".*
     [ -z "$cluster" ] || nodes down >/dev/null
 }
 trap finish EXIT
@@ -138,15 +171,19 @@ if [ -n "$cluster" ]; then
 fi
 
 PATH=$PATH:$peers/bin
+imb_folder=$(command -v mpirun.intel) &&
+    imb_folder=$(realpath "$(dirname "$imb_folder")/../intel/bin")
 bind=none
 yield=(--mca mpi_yield_when_idle 1)
 [ "$np" -gt "$(nproc)" ] || { bind=core yield=(); }
 
 # Sets `command` to what measures implementation $1, which is
-# [xylem-]MPI[-MODULE] or one of xylem-bench; fails when it is not there.
+# [xylem-]MPI[-MODULE] or one of xylem-bench, and `program` to IMB or driver;
+# fails when it is not there.
 command_of()
 {
     local mpi=${1#xylem-} module='' driver=mpich options=()
+    program=driver
     case $1 in
     xylem | waitall | blocking)
         command=(timeout "$limit" "$run" -n "$np" "$bin/xylem-bench" --impl "$1")
@@ -177,6 +214,9 @@ command_of()
     xylem-*) options+=(-genv LD_PRELOAD "$front") ;;
     esac
     driver=$bin/xylem-mpi-driver-$driver
+    if [[ -n $imb && -x $imb_folder/$imb_name && $mpi =~ ^(mpich5|intel)$ ]]; then
+        program=IMB driver=$imb_folder/$imb_name
+    fi
     command=(timeout "$limit" "mpirun.$mpi" "${options[@]}" -n "$np" "$driver")
     [ -z "$cluster" ] || command=(nodes run -p "${cluster#*,}" -t "$limit"
         -o "${options[*]}" "$driver")
@@ -199,29 +239,86 @@ colls_of()
     done
 }
 
+# What IMB is told: the names of its benchmarks, and the sizes in a file.
+imb_arguments()
+{
+    local coll names=() i=''
+    [ "$mode" = blocking ] || i=I
+    for coll in ${its//,/ }; do
+        case $coll in
+        alltoallw | neighbor_allgather | scan | exscan) continue ;;
+        reduce_scatter_block) [ -z "$i" ] || continue ;;
+        esac
+        [ -n "$i" ] || coll=${coll^}
+        names+=("$i$coll")
+    done
+    printf '%s\n' "${sizes_list[@]}" >"$results.sizes"
+    arguments=(-npmin "$np" -msglen "$results.sizes" -time "$seconds" -mem 4)
+    [ "$imb" = barriers ] || arguments+=(-sync off -root_shift on)
+    arguments+=("${names[@]}")
+}
+
+# Lines "collective bytes microseconds overlap" of IMB's tables.
+imb_lines()
+{
+    awk '
+    /^# Benchmarking/ {
+        coll = tolower($3)
+        is_nonblocking = sub(/^i/, "", coll)
+        has_bytes = coll != "barrier"
+    }
+    /^ +[0-9]/ && NF >= 4 {
+        at = has_bytes ? 2 : 1 # behind it come the times
+        print coll, has_bytes ? $1 : 0, $(at + (is_nonblocking ? 2 : 3)),
+            is_nonblocking ? $(at + 4) : "-"
+    }'
+}
+
+# The same of this project's programs.
+driver_lines()
+{
+    sed -n "s/^xylem-result latency .*coll=\([a-z_]*\) bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/\1 \2 \3 -/p"
+}
+
 measure() # implementation, round
 {
+    local arguments lines=driver_lines before lost
     command_of "$1" && colls_of "$1" && [ -n "$its" ] || return 0
-    "${command[@]}" -c "$its" "${range[@]}" --seconds "$seconds" --mode "$mode" \
-        "${how[@]}" --lines >"$results.out" 2>"$results.err" || {
+    arguments=(-c "$its" --sizes "$(IFS=,; echo "${sizes_list[*]}")"
+        --seconds "$seconds" --mode "$mode" "${how[@]}" --lines)
+    if [ "$program" = IMB ]; then
+        imb_arguments
+        lines=imb_lines
+    fi
+    before=$(ticks)
+    "${command[@]}" "${arguments[@]}" >"$results.out" 2>"$results.err" || {
         echo "compare.sh: $1 failed:" >&2
         tail -n 3 "$results.err" >&2
     }
+    lost=$(stolen "$before")
+    echo "$lost round $2, $1" >>"$results.stolen"
     if grep -q 'MPI is used alone' "$results.err"; then
         echo "compare.sh: $1 is not by xylem and left out:" \
             "$(grep -m 1 'used alone' "$results.err")" >&2
         return
     fi
-    sed -n "s/^xylem-result latency .*coll=\([a-z_]*\) bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 \1 \2 $2 \3/p" \
-        "$results.out" | tee -a "$results" | tr ' ' ',' >>"${csv:-/dev/null}"
+    "$lines" <"$results.out" | awk -v impl="$1" -v round="$2" \
+        '{ print impl, $1, $2, round, $3, $4 }' | tee -a "$results" |
+        cut -d ' ' -f 1-5 | tr ' ' ',' >>"${csv:-/dev/null}"
 }
 
-range=(-b "$begin" -e "$end")
-[ -z "$sizes" ] || range=(--sizes "$sizes")
+# loop_lost WHEN: the share that a loop loses now goes to $results.loop.
+loop_lost()
+{
+    [ ! -x "$bin/xylem-noise" ] ||
+        echo "$(loop_loses "$bin/xylem-noise" "$results.idle") $1" >>"$results.loop"
+}
+
 IFS=, read -ra list <<<"$impls"
 for impl in "${list[@]}"; do
     command_of "$impl" || echo "compare.sh: no $impl here" >&2
 done
+loop_lost "before the first round"
 for ((round = 1; round <= rounds; round++)); do
     # Each round begins with another one.
     for ((i = 0; i < ${#list[@]}; i++)); do
@@ -229,7 +326,27 @@ for ((round = 1; round <= rounds; round++)); do
         echo "round $round of $rounds: $impl" >&2
         measure "$impl" "$round"
     done
+    loop_lost "behind round $round"
 done
+
+# What others took of the processors: of all parts the most, and which it was.
+disturbances()
+{
+    local what lost where worthless=no
+
+    for what in stolen loop; do
+        [ -s "$results.$what" ] || continue
+        read -r lost where < <(sort -g "$results.$what" | tail -n 1)
+        case $what in
+        stolen) echo "other machines took $lost % of the processors' time at most ($where)" ;;
+        loop) echo "a loop that does nothing else lost $lost % of its time at most ($where)" ;;
+        esac
+        ! more_than "$lost" "$busy_percent" || worthless=yes
+    done
+    [ $worthless = no ] ||
+        echo "compare.sh: WARNING: others had more than $busy_percent % of these processors;" \
+            "these figures are noise" >&2
+}
 
 # count NUMBER NOUN: "1 rank", "2 ranks".
 count()
@@ -239,99 +356,6 @@ count()
 
 echo "$(count "$np" rank), $mode calls${how:+ (${how[*]})}: microseconds per call (median of $(count "$rounds" round));"
 echo "ratio: xylem / the best MPI library, which is named"
-awk -v impls="$impls" '
-function median(list, n, values, i, j, v) {
-    n = split(list, values, " ")
-    for (i = 2; i <= n; i++) {
-        v = values[i] + 0
-        for (j = i - 1; j >= 1 && values[j] + 0 > v; j--)
-            values[j + 1] = values[j]
-        values[j + 1] = v
-    }
-    return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
-}
-# xylem itself, not what it is compared with.
-function is_own(name) { return name ~ /^(xylem$|xylem-)/ }
-function is_peer(name) { return !is_own(name) && name !~ /^(waitall|blocking)$/ }
-# Counts a ratio in one of the columns of the last table.
-function add(row, group, ratio, bytes, key) {
-    key = row " " group
-    sum[key] += log(ratio); number[key]++
-    if (ratio > worst[key]) { worst[key] = ratio; where[key] = bytes }
-}
-function show(coll, bytes, key, i, us, best, peer, line) {
-    key = coll " " bytes
-    best = 0
-    line = sprintf("%10d", bytes)
-    for (i = 1; i <= count; i++) {
-        us[i] = (name[i], key) in times ? median(times[name[i], key]) : 0
-        line = line (us[i] ? sprintf(" %13.2f", us[i]) : sprintf(" %13s", "-"))
-        if (us[i] && is_peer(name[i]) && (!best || us[i] < best)) {
-            best = us[i]
-            peer = name[i]
-        }
-    }
-    for (i = 1; i <= count; i++) {
-        if (!is_own(name[i]) || !us[i]) continue
-        if (name[i] != "xylem" && us[first] && name[first] == "xylem" && bytes < 65536)
-            more[name[i]] = more[name[i]] " " us[i] - us[first]
-        if (!best) continue
-        if (i == first) line = line sprintf(" %7.2f  %s", us[i] / best, peer)
-        add(coll " " name[i], bytes < 65536 ? "small" : "large", us[i] / best, bytes)
-        add(coll " " name[i], "all", us[i] / best, bytes)
-    }
-    print line
-}
-function table(coll, line, i, n, sizes) {
-    line = sprintf("\n%s\n%10s", coll, coll == "barrier" ? "-" : "bytes")
-    for (i = 1; i <= count; i++) line = line sprintf(" %13s", name[i])
-    print line sprintf(" %7s  %s", "ratio", "to")
-    n = split(order[coll], sizes, " ")
-    for (i = 1; i <= n; i++) show(coll, sizes[i])
-}
-function cells(key) {
-    return key in sum ? sprintf(" %8.2f %7.2f", exp(sum[key] / number[key]),
-        worst[key]) : sprintf(" %8s %7s", "-", "-")
-}
-# Of all collectives, one row for each of xylem in the list.
-function total(own, i, key, sum_, rows, highest) {
-    for (i = 1; i <= colls; i++) {
-        key = coll[i] " " own " all"
-        if (!(key in sum)) continue
-        sum_ += sum[key] / number[key]; rows++
-        if (worst[key] > highest) highest = worst[key]
-    }
-    if (rows) printf "%-34s%34s %8.2f %7.2f\n", "all collectives, " own, "",
-        exp(sum_ / rows), highest
-}
-BEGIN {
-    count = split(impls, name, ",")
-    for (i = count; i >= 1; i--) if (is_own(name[i])) first = i
-    for (i = 1; i <= count; i++) if (name[i] == "xylem") first = i
-}
-{
-    key = $2 " " $3
-    if (!($2 in order)) coll[++colls] = $2
-    if (!(key in seen)) { seen[key] = 1; order[$2] = order[$2] " " $3 }
-    times[$1, key] = times[$1, key] " " $5
-}
-END {
-    for (i = 1; i <= colls; i++) table(coll[i])
-    printf "\nratios: geometric mean and worst\n"
-    printf "%-34s %16s %16s %16s %10s\n", "", "below 64K", "from 64K on", "all",
-        "worst at"
-    for (i = 1; i <= colls; i++)
-        for (n = 1; n <= count; n++) {
-            if (!is_own(name[n])) continue
-            row = coll[i] " " name[n]
-            key = row " all"
-            printf "%-34s%s%s%s %10s\n", row, cells(row " small"),
-                cells(row " large"), cells(key),
-                key in where ? where[key] : "-"
-        }
-    for (n = 1; n <= count; n++) if (is_own(name[n])) total(name[n])
-    for (n = 1; n <= count; n++)
-        if (name[n] in more)
-            printf "%s - xylem, below 64K: median %.2f us\n", name[n],
-                median(more[name[n]])
-}' "$results"
+awk -v impls="$impls" -f "$common/compare.awk" "$results"
+echo
+disturbances

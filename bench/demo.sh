@@ -22,6 +22,8 @@ set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root" || exit 1
+# shellcheck source=bench/common/quiet.sh
+. bench/common/quiet.sh
 release=build/release
 out=build/demo
 noise=$release/bench/xylem-noise
@@ -32,7 +34,6 @@ install=yes
 ranks=
 anyway=no
 failures=0
-busy_percent=2 # of the time: a fifth of the noise that is injected
 # What the time to install and build is estimated by, in loops of probe().
 fetch_rate=20 # MB a second
 unpack_loops=22 # per 100 MB
@@ -216,27 +217,6 @@ fits()
     return 1
 }
 
-# "STEAL ALL": the time of all cores that other virtual machines have taken since
-# boot, and all of it, in ticks.
-ticks()
-{
-    awk '$1 == "cpu" { for (i = 2; i <= 9; i++) all += $i; print $9, all }' /proc/stat
-}
-
-# stolen BEFORE: since then, per cent.
-stolen()
-{
-    awk -v before="$1" -v now="$(ticks)" 'BEGIN {
-        split(before, a); split(now, b)
-        printf "%.1f", (b[2] > a[2] ? 100 * (b[1] - a[1]) / (b[2] - a[2]) : 0)
-    }'
-}
-
-more_than()
-{
-    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'
-}
-
 # Whether figures of this machine can be believed: `why` says why not. A loop on
 # each core that does nothing else says what others take.
 why=
@@ -244,10 +224,7 @@ is_quiet()
 {
     local lost
 
-    rm -rf "$out/idle"
-    "$noise" record --seconds 0.3 -o "$out/idle" >/dev/null 2>&1
-    lost=$(awk -F, 'NR > 1 { sum += $2; n++ } END { printf "%.1f", n ? sum / n : 0 }' \
-        "$out/idle/statistics.csv")
+    lost=$(loop_loses "$noise" "$out/idle")
     if ((cores < 2)); then
         why="it has one core, on which ranks take turns"
     elif ((ranks > cores)); then

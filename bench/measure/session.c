@@ -9,15 +9,36 @@
 
 /* ---- buffers ---- */
 
-static struct coll_part part_of(const struct session *session)
+static uint32_t root_of(const struct session *session, uint64_t call)
 {
     const struct workload *work = session->work;
+    uint64_t turns = work->rotate_roots ? call : 0;
 
-    return (struct coll_part){.coll = work->coll,
+    return (uint32_t)((work->root + turns) % session->ranks);
+}
+
+static struct coll_part part_of(const struct session *session, uint64_t call)
+{
+    return (struct coll_part){.coll = session->work->coll,
                               .rank = session->rank,
                               .ranks = session->ranks,
-                              .root = work->root,
-                              .bytes = work->bytes};
+                              .root = root_of(session, call),
+                              .bytes = session->work->bytes};
+}
+
+/* Whether this rank has such a buffer in a call at least. */
+static int is_ever(const struct session *session,
+                   int (*has)(const struct coll_part *))
+{
+    uint32_t calls = session->work->rotate_roots ? session->ranks : 1, call;
+    int found = 0;
+
+    for (call = 0; call < calls && !found; call++) {
+        struct coll_part part = part_of(session, call);
+
+        found = has(&part);
+    }
+    return found;
 }
 
 /* How many buffers are rotated: what suits the larger ones. Rank 0 decides, as
@@ -26,7 +47,7 @@ static xylem_status_t count_agree(struct session *session)
 {
     const struct workload *work = session->work;
     const xyl_coll_traits_t *traits = xyl_coll_traits(work->coll);
-    struct coll_part part = part_of(session);
+    struct coll_part part = part_of(session, 0);
     size_t input = coll_input_bytes(&part), result = coll_result_bytes(&part);
     int has_both =
         traits->sends != XYL_SIDE_NOBODY && traits->receives != XYL_SIDE_NOBODY;
@@ -49,13 +70,13 @@ static xylem_status_t buffers_get(struct session *session)
 {
     const struct workload *work = session->work;
     const struct bench_impl *impl = work->own_memory ? work->impl : NULL;
-    struct coll_part part = part_of(session);
+    struct coll_part part = part_of(session, 0);
     xylem_status_t status = XYLEM_OK;
 
-    if (coll_has_input(&part))
+    if (is_ever(session, coll_has_input))
         status = buffers_create_of(&session->inputs, coll_input_bytes(&part),
                                    session->count, impl, work->state);
-    if (status == XYLEM_OK && coll_has_result(&part))
+    if (status == XYLEM_OK && is_ever(session, coll_has_result))
         status = buffers_create_of(&session->results, coll_result_bytes(&part),
                                    session->count, impl, work->state);
     return status;
@@ -117,20 +138,22 @@ static xylem_status_t list_prepare(struct session *session)
     const struct workload *work = session->work;
     unsigned slot;
 
-    session->list = calloc(session->count, sizeof *session->list);
+    session->list_count =
+        session->count * (work->rotate_roots ? session->ranks : 1);
+    session->list = calloc(session->list_count, sizeof *session->list);
     if (session->list == NULL) {
-        fprintf(stderr, "no memory for %u calls\n", session->count);
+        fprintf(stderr, "no memory for %u calls\n", session->list_count);
         return XYLEM_ERR_NO_MEMORY;
     }
-    for (slot = 0; slot < session->count; slot++)
+    for (slot = 0; slot < session->list_count; slot++)
         session->list[slot] = (struct bench_call){
             .coll = work->coll,
             .send = passed(session, &session->inputs, slot),
             .recv = passed(session, &session->results, slot),
             .bytes = work->bytes,
-            .root = work->root,
+            .root = root_of(session, slot),
             .slot = slot};
-    return work->impl->prepare(work->state, session->list, session->count);
+    return work->impl->prepare(work->state, session->list, session->list_count);
 }
 
 xylem_status_t session_begin(struct session *session,
@@ -207,7 +230,7 @@ static xylem_status_t from_device(const struct session *session,
 void session_input_write(const struct session *session,
                          enum content_extent extent)
 {
-    struct coll_part part = part_of(session);
+    struct coll_part part = part_of(session, session->calls);
 
     if (session->work->osu)
         return;
@@ -229,7 +252,7 @@ static size_t barrier_wrong(const struct session *session, uint64_t call)
 void session_result_check(struct session *session, enum content_extent extent)
 {
     uint64_t call = session->finished - 1;
-    struct coll_part part = part_of(session);
+    struct coll_part part = part_of(session, call);
 
     assert(session->finished > 0);
     (void)from_device(session, &session->results, call);
@@ -246,7 +269,7 @@ void session_result_check(struct session *session, enum content_extent extent)
  * at the root as well. */
 static void result_read(const struct session *session, const void *result)
 {
-    struct coll_part part = part_of(session);
+    struct coll_part part = part_of(session, 0);
     const uint64_t *words = result;
     size_t i, count = coll_result_bytes(&part) / sizeof *words;
     uint64_t sum = 0;
@@ -262,7 +285,7 @@ static xylem_status_t call_staged(const struct session *session,
 {
     const struct workload *work = session->work;
     int is_source =
-        work->coll == XYLEM_COLL_BCAST && session->rank == work->root;
+        work->coll == XYLEM_COLL_BCAST && session->rank == call->root;
     xylem_status_t status = from_device(
         session, is_source ? &session->results : &session->inputs, call->slot);
 
@@ -281,7 +304,7 @@ static const struct bench_call *call_begin(struct session *session)
     if (work->check && work->coll == XYLEM_COLL_BARRIER &&
         session->gate != NULL)
         gate_arrive(session->gate);
-    return &session->list[session->calls++ % session->count];
+    return &session->list[session->calls++ % session->list_count];
 }
 
 xylem_status_t session_start(struct session *session)
@@ -295,7 +318,7 @@ xylem_status_t session_finish(struct session *session)
 {
     const struct workload *work = session->work;
     const struct bench_call *call =
-        &session->list[session->finished++ % session->count];
+        &session->list[session->finished++ % session->list_count];
     xylem_status_t status = work->impl->finish(work->state, call);
 
     if (work->consume && call->recv != NULL)

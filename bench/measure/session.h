@@ -21,8 +21,9 @@ struct session {
     struct device_memory {
         char *inputs, *results; /* as those, in a GPU's memory; NULL: none */
     } there;
-    struct bench_call *list; /* one for each of the rotated buffers */
-    unsigned count;
+    unsigned count;          /* of rotated buffers */
+    struct bench_call *list; /* one for each of them, and each root */
+    unsigned list_count;
     unsigned under_way; /* calls at most */
     uint64_t calls;     /* started */
     uint64_t finished;

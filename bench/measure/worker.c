@@ -72,7 +72,10 @@ static void row_parameters(struct table *table, const struct worker *worker)
     table_count(table, options->tuning.segment_bytes);
     table_count(table, options->tuning.send_window);
     table_count(table, options->tuning.recv_window);
-    table_count(table, options->root);
+    if (options->rotate_roots)
+        table_text(table, "all");
+    else
+        table_count(table, options->root);
     table_text(table, mode_name(options));
     table_count(table, options->under_way > 0 ? options->under_way : 1);
     table_text(table, options->back_to_back ? "no" : "yes");
@@ -148,16 +151,17 @@ static void table_head(struct worker *worker)
     if (worker->rank != 0 || options->lines ||
         options->experiment != WORKER_LATENCY)
         return;
-    printf("%s, implementation %s, %u rank%s, algorithm %s, %s calls, %s%s%s; "
-           "bytes of each %s\n",
-           coll_name(worker), options->impl->name, worker->ranks,
-           text_plural(worker->ranks),
-           options->algorithm != NULL ? options->algorithm : "auto",
-           mode_name(options),
-           options->back_to_back ? "back to back" : "a barrier before each",
-           options->osu ? ", one buffer as in OSU's" : "",
-           options->consume ? ", results read" : "",
-           coll_unit(worker->work.coll));
+    printf(
+        "%s, implementation %s, %u rank%s, algorithm %s, %s calls, %s%s%s%s; "
+        "bytes of each %s\n",
+        coll_name(worker), options->impl->name, worker->ranks,
+        text_plural(worker->ranks),
+        options->algorithm != NULL ? options->algorithm : "auto",
+        mode_name(options),
+        options->back_to_back ? "back to back" : "a barrier before each",
+        options->osu ? ", one buffer as in OSU's" : "",
+        options->rotate_roots ? ", roots rotate" : "",
+        options->consume ? ", results read" : "", coll_unit(worker->work.coll));
     /* The collective stands above. */
     table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1,
                 count - 1 - PARAMETERS, BYTES_COLUMN_WIDTH);
@@ -407,6 +411,7 @@ static int run(struct worker *worker)
         (struct workload){.impl = options->impl,
                           .state = worker->work.state,
                           .root = options->root,
+                          .rotate_roots = (int)options->rotate_roots,
                           .warmup = options->warmup,
                           .iterations = options->iterations,
                           .seconds = options->seconds,

@@ -47,6 +47,9 @@ static const struct cli_option table[] = {
     {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
      "sends in flight and receives posted per peer"},
     {"root", 0, CLI_COUNT, AT(root), 0, UINT_MAX, "RANK", "default 0"},
+    {"rotate-roots", 0, CLI_FLAG, AT(rotate_roots), 0, 0, NULL,
+     "--root is the first call's, and each call has the next rank as its "
+     "root"},
     {"buffers", 0, CLI_COUNT, AT(buffers), 0, BUFFERS_MAX, "N",
      "rotated buffers (default 0: more than the cache)"},
     {"alloc", 0, CLI_FLAG, AT(alloc), 0, 0, NULL,

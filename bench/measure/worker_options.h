@@ -39,6 +39,7 @@ struct worker_options {
     unsigned alloc;
     unsigned check;
     unsigned back_to_back;
+    unsigned rotate_roots;
     unsigned osu;
     unsigned consume;
     unsigned lines;

@@ -25,7 +25,8 @@ struct workload {
     const struct bench_impl *impl;
     void *state;
     xylem_coll_t coll;
-    uint32_t root;
+    uint32_t root;    /* of the first call */
+    int rotate_roots; /* each call has the next rank as its root */
     size_t bytes;
     unsigned warmup;
     unsigned iterations;      /* 0: as many as fit into `seconds` */

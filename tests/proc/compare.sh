@@ -91,6 +91,48 @@ check "rounds are counted" grep -q '(median of 2 rounds);$' "$out"
 compare -c bcast --impls event --rounds 1
 check "one round is no rounds" grep -q '^2 ranks, .*(median of 1 round);$' "$out"
 check "the library's older name" grep -Eq '^ +bytes +xylem ' "$out"
+# IMB's tables, as its programs print them.
+mkdir -p "$work/peers/intel/bin"
+cat >"$work/peers/intel/bin/IMB-MPI1" <<'END'
+#!/bin/bash
+cat <<'TABLE'
+# Benchmarking Bcast
+# #processes = 2
+#---
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            8         1000         0.40         0.50         0.25
+# Benchmarking Barrier
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1000         0.10         0.30         0.20
+TABLE
+END
+cat >"$work/peers/intel/bin/IMB-NBC" <<'END'
+#!/bin/bash
+cat <<'TABLE'
+# Benchmarking Ibcast
+       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]
+            8         1000         3.00         0.25         2.00        75.00
+TABLE
+END
+cat >"$work/peers/bin/mpirun.intel" <<END
+#!/bin/bash
+echo "\$0 \$*" >>"$work/started"
+while [[ \$1 != */IMB-* ]]; do shift; done
+exec "\$@"
+END
+chmod +x "$work/peers/intel/bin"/IMB-* "$work/peers/bin/mpirun.intel"
+compare -c bcast,barrier,scan --impls xylem,intel,openmpi5-tuned --imb rotating --sizes 8,1K
+check "IMB itself is run" grep -q \
+    'IMB-MPI1 .*-sync off -root_shift on Bcast Barrier$' "$work/started"
+check "and the same way by this project's programs" grep -q \
+    'openmpi5 .*--sizes 8,1024 .*--osu --back-to-back --rotate-roots' "$work/started"
+check "in one table" grep -Eq '^ +8 +2\.00 +0\.25 +5\.00 +8\.00  intel$' "$out"
+compare -c bcast --impls intel,xylem-intel --imb barriers --mode nonblocking
+check "overlap has a table" grep -Eq '^ +8 +75\.0 +75\.0$' "$out"
+compare -c bcast --imb barriers --consume
+check "what IMB cannot do is refused" test $code -eq 2
+compare -c bcast --sizes 8,many
+check "a wrong size is refused" test $code -eq 2
 compare -c bcats
 check "a wrong collective is refused" test $code -eq 2
 
