@@ -10,6 +10,7 @@
  *   request.c     calls that wait, and that do not
  *   persistent.c  those that come again
  *   hook.c        progress; wait.c: functions that wait for requests
+ *   windows.c     one-sided communication beside collectives
  *   report.c      what became of calls
  *   guard.c       ranks without the binding
  *   models.c      MPI_Init and sessions; state.c: what connects the ranks
@@ -48,6 +49,15 @@ XMPI_EXPORTED int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
 XMPI_EXPORTED int xmpi_Session_init(MPI_Info info, MPI_Errhandler handler,
                                     xmpi_session_t *session);
 XMPI_EXPORTED int xmpi_Session_finalize(xmpi_session_t *session);
+XMPI_EXPORTED int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit,
+                                    MPI_Info info, MPI_Comm comm,
+                                    MPI_Win *window);
+XMPI_EXPORTED int xmpi_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit,
+                                      MPI_Info info, MPI_Comm comm, void *base,
+                                      MPI_Win *window);
+XMPI_EXPORTED int xmpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit,
+                                             MPI_Info info, MPI_Comm comm,
+                                             void *base, MPI_Win *window);
 XMPI_EXPORTED int xmpi_Request_get_status_all(int count, MPI_Request requests[],
                                               int *flag, MPI_Status statuses[]);
 XMPI_EXPORTED int xmpi_Request_get_status_any(int count, MPI_Request requests[],
@@ -346,6 +356,8 @@ void xmpi_plan_drop(xmpi_plan_t *plan);
 unsigned xmpi_hook(void);
 /* Moves the host's messages. */
 void xmpi_progress(void);
+/* The same where the program has windows: windows.c. */
+void xmpi_windows_progress(void);
 /* Whether somebody calls xmpi_hook while the program is in MPI. */
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);

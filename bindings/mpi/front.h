@@ -16,8 +16,7 @@ typedef struct xmpi_front {
     /* Has `hook` called after each turn of UCX's that somebody else than
      * libraries with code in [own, own + own_bytes) makes; NULL: no longer. */
     void (*hook_ucx)(unsigned (*hook)(void), const void *own, size_t own_bytes);
-    /* From now on `function` stands for MPI_NAME, one that the front exports.
-     */
+    /* From now on `function` stands for MPI_NAME, if the front exports that. */
     void (*take)(const char *name, xmpi_function_t function);
 } xmpi_front_t;
 

@@ -48,10 +48,11 @@ static const wanted_t wanted[] = {
                 XMPI_NEIGHBORS(WANTED)
 #undef WANTED
 #define WANTED(name) MAY(name, "PMPI_" #name, NULL),
-                    XMPI_OTHERS_OF_4(WANTED) XMPI_WAITS_OF_41(WANTED)
-                        WANTED(Session_get_info) WANTED(Group_from_session_pset)
+                    XMPI_ADDED_OF_4(WANTED) XMPI_OTHERS_OF_4(WANTED)
+                        XMPI_WAITS_OF_41(WANTED) WANTED(Session_get_info)
+                            WANTED(Group_from_session_pset)
 #undef WANTED
-                            MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
+                                MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
     MAY(Type_get_envelope_c, "PMPI_Type_get_envelope_c", NULL),
     MAY(Type_get_contents_c, "PMPI_Type_get_contents_c", NULL),
     /* Open MPI's own. */

@@ -105,12 +105,18 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XMPI_NEIGHBORS(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* XMPI_OTHERS_OF_4 and XMPI_WAITS_OF_41; may be missing, too. */
+    /* What is of MPI-4 and 4.1; may be missing, too. */
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
     int (*Comm_create_from_group)(MPI_Group, const char *, MPI_Info,
                                   MPI_Errhandler, MPI_Comm *);
     int (*Session_init)(MPI_Info, MPI_Errhandler, xmpi_session_t *);
     int (*Session_finalize)(xmpi_session_t *);
+    int (*Win_create_c)(void *, MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm,
+                        MPI_Win *);
+    int (*Win_allocate_c)(MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, void *,
+                          MPI_Win *);
+    int (*Win_allocate_shared_c)(MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, void *,
+                                 MPI_Win *);
     int (*Session_get_info)(xmpi_session_t, MPI_Info *);
     int (*Group_from_session_pset)(xmpi_session_t, const char *, MPI_Group *);
     int (*Request_get_status_all)(int, MPI_Request[], int *, MPI_Status[]);

@@ -40,14 +40,24 @@
     X(Cart_sub)                                                                \
     X(Graph_create)                                                            \
     X(Dist_graph_create)                                                       \
-    X(Dist_graph_create_adjacent)
+    X(Dist_graph_create_adjacent)                                              \
+    X(Win_create)                                                              \
+    X(Win_create_dynamic)                                                      \
+    X(Win_allocate)                                                            \
+    X(Win_allocate_shared)                                                     \
+    X(Win_free)
+
+/* The same of MPI-4: the binding adds it to older libraries. */
+#define XMPI_ADDED_OF_4(X) X(Comm_idup_with_info)
 
 /* The same of MPI-4, which older libraries lack. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
-    X(Comm_idup_with_info)                                                     \
     X(Comm_create_from_group)                                                  \
     X(Session_init)                                                            \
-    X(Session_finalize)
+    X(Session_finalize)                                                        \
+    X(Win_create_c)                                                            \
+    X(Win_allocate_c)                                                          \
+    X(Win_allocate_shared_c)
 
 /* Of libraries that survive deaths, with MPIX_ before them. */
 #define XMPI_EXTENSIONS(X) X(Comm_revoke)

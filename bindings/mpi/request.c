@@ -139,6 +139,7 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
         xmpi_plan_drop(&plan);
         code = xmpi_code_of(status);
     }
+    xmpi_windows_progress();
     if (code != MPI_SUCCESS)
         xmpi_host.Comm_call_errhandler(call->comm, code);
     return code;

@@ -262,6 +262,41 @@ static void test_windows(void)
     MPI_Win_free(&window);
 }
 
+/* What was completed before a barrier is seen behind it, at the first look. */
+static void test_exposure(void)
+{
+    int cell = 0, flag = 1, first = 0;
+    MPI_Group all, group;
+    MPI_Win window;
+
+    if (size < 2)
+        return;
+    MPI_Win_create(&cell, sizeof cell, sizeof cell, MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &window);
+    MPI_Win_get_group(window, &all);
+    if (rank == 0) {
+        MPI_Group_excl(all, 1, &first, &group);
+        MPI_Win_start(group, 0, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_complete(window);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else {
+        MPI_Group_incl(all, 1, &first, &group);
+        MPI_Win_post(group, 0, window);
+        MPI_Win_test(window, &flag);
+        CHECK(!flag);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_test(window, &flag);
+        CHECK(flag);
+        if (!flag)
+            MPI_Win_wait(window);
+    }
+    MPI_Group_free(&group);
+    MPI_Group_free(&all);
+    MPI_Win_free(&window);
+}
+
 /* ---- memory ---- */
 
 /* Other pages each time, of this length and at this place. */
@@ -333,6 +368,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[2], "windows") == 0) {
         test_windows();
+        test_exposure();
     } else {
         test_signals();
         test_processes();

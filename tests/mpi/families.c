@@ -65,6 +65,30 @@ static void test_names(void)
     }
 }
 
+/* Of families that the binding does not add the program finds all or nothing.
+ */
+static void test_left_out(void)
+{
+    static const char *const families[2][5] = {
+        {"MPI_Session_init", "MPI_Session_finalize",
+         "MPI_Session_create_errhandler", "MPI_Group_from_session_pset",
+         "MPI_Comm_create_from_group"},
+        {"MPIX_Comm_revoke", "MPIX_Comm_shrink", "MPIX_Comm_agree",
+         "MPIX_Comm_failure_ack", "MPIX_Comm_failure_get_acked"},
+    };
+    size_t family, i;
+
+    for (family = 0; family < 2; family++) {
+        unsigned found = 0;
+
+        for (i = 0; i < 5; i++)
+            found += dlsym(RTLD_DEFAULT, families[family][i]) != NULL;
+        if (found != 0 && found != 5)
+            printf("# %u of %s ...\n", found, families[family][0]);
+        CHECK(found == 0 || found == 5);
+    }
+}
+
 /* ---- calls on a ring, of one int to each side ---- */
 
 static int sent[2], got[2];
@@ -148,6 +172,7 @@ int main(int argc, char **argv)
     dims[0] = size;
     MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
     test_names();
+    test_left_out();
     test_calls(ring);
     MPI_Comm_free(&ring);
     return test_end("families");

@@ -41,10 +41,12 @@ mpi_intel_fortran()
     done
 }
 
-# mpi_choose NAME: how programs are compiled and run; $mpi_lacks says why they
-# cannot be.
+# mpi_choose NAME: how programs are compiled and run, and which front they get;
+# $mpi_lacks says why they cannot be.
 mpi_choose()
 {
+    mpi_front=libxylem-mpi.so
+    [[ $1 != openmpi ]] || mpi_front=libxylem-mpi-3.so
     mpi_lacks='' mpi_path='' mpi_no_way='' mpi_cc=() mpi_fortran=()
     # Rights that a test in a container needs; one machine, more ranks than
     # cores. As Open MPI 4 and 5 call it.

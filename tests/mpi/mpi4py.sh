@@ -99,7 +99,7 @@ compare()
     run "$2" XYLEM_CONF=none
     mv "$work/failed" "$work/alone"
     alone_code=$code alone_seconds=$seconds alone_ran=$ran
-    run "$2" LD_PRELOAD="$folder/libxylem-mpi.so"
+    run "$2" LD_PRELOAD="$folder/$mpi_front"
     echo "# $name: alone ${alone_ran:-?} tests in $alone_seconds s, code" \
         "$alone_code; with the binding ${ran:-?} in $seconds s, code $code"
     comm -13 "$work/alone" "$work/failed" >"$work/new"

@@ -15,7 +15,6 @@ mpi=$1
 folder=$(realpath "$2")
 part=${3:-all}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-front=$folder/libxylem-mpi.so
 bound=300 # seconds
 
 # shellcheck disable=SC2086 # a list of names
@@ -619,6 +618,7 @@ test_profiled()
 
 mpi_choose "$mpi"
 [[ -z $mpi_lacks ]] || bail "$mpi_lacks"
+front=$folder/$mpi_front
 
 export LD_LIBRARY_PATH=$folder:${mpi_path:+$mpi_path:}${LD_LIBRARY_PATH-}
 programs=()

@@ -1,0 +1,84 @@
+/* Windows of one-sided communication are the host's. MPI libraries move what
+ * goes through them in all calls, hence in collectives, too. So a blocking call
+ * of the binding gives the host a turn at its end as long as the program has a
+ * window: what was sent before a barrier is seen behind it.
+ */
+#include "bindings/mpi/call.h"
+
+static _Atomic int windows;
+
+static int counted(int code)
+{
+    if (code == MPI_SUCCESS)
+        atomic_fetch_add_explicit(&windows, 1, memory_order_relaxed);
+    return code;
+}
+
+void xmpi_windows_progress(void)
+{
+    if (atomic_load_explicit(&windows, memory_order_relaxed) > 0)
+        xmpi_progress();
+}
+
+int xmpi_Win_create(void *base, MPI_Aint bytes, int unit, MPI_Info info,
+                    MPI_Comm comm, MPI_Win *window)
+{
+    return counted(xmpi_host.Win_create(base, bytes, unit, info, comm, window));
+}
+
+int xmpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *window)
+{
+    return counted(xmpi_host.Win_create_dynamic(info, comm, window));
+}
+
+int xmpi_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm,
+                      void *base, MPI_Win *window)
+{
+    return counted(
+        xmpi_host.Win_allocate(bytes, unit, info, comm, base, window));
+}
+
+int xmpi_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info,
+                             MPI_Comm comm, void *base, MPI_Win *window)
+{
+    return counted(
+        xmpi_host.Win_allocate_shared(bytes, unit, info, comm, base, window));
+}
+
+int xmpi_Win_free(MPI_Win *window)
+{
+    int code = xmpi_host.Win_free(window);
+
+    if (code == MPI_SUCCESS)
+        atomic_fetch_sub_explicit(&windows, 1, memory_order_relaxed);
+    return code;
+}
+
+/* ---- with large counts, where the host has them ---- */
+
+int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
+                      MPI_Comm comm, MPI_Win *window)
+{
+    return xmpi_host.Win_create_c == NULL
+               ? xmpi_host_lacks(comm)
+               : counted(xmpi_host.Win_create_c(base, bytes, unit, info, comm,
+                                                window));
+}
+
+int xmpi_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
+                        MPI_Comm comm, void *base, MPI_Win *window)
+{
+    return xmpi_host.Win_allocate_c == NULL
+               ? xmpi_host_lacks(comm)
+               : counted(xmpi_host.Win_allocate_c(bytes, unit, info, comm, base,
+                                                  window));
+}
+
+int xmpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
+                               MPI_Comm comm, void *base, MPI_Win *window)
+{
+    return xmpi_host.Win_allocate_shared_c == NULL
+               ? xmpi_host_lacks(comm)
+               : counted(xmpi_host.Win_allocate_shared_c(bytes, unit, info,
+                                                         comm, base, window));
+}
