@@ -8,8 +8,6 @@
  * those of a group in the order of seats: so alike for every root. */
 #include "collectives/node/programs/parts.h"
 
-enum { COUNT_IN = 1 };
-
 /* The lowest seat of a seat's group: with a radix, of neighbours. */
 static uint32_t group_of(const xyl_problem_t *problem, uint32_t seat)
 {
@@ -72,26 +70,35 @@ static void fan_post(xyl_step_t *step, uint32_t count, uint32_t seat)
 }
 
 /* What comes of a seat's own, and what goes there, may do so singly. */
-static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step)
+static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step,
+                         uint32_t segment)
 {
     if (program->segments != 0)
-        step->wait = xyl_wait_segment(0);
+        step->wait = xyl_wait_segment(segment);
 }
 
-static void fan_emit(const xyl_node_program_t *program, xyl_step_t *step)
+static void fan_emit(const xyl_node_program_t *program, xyl_step_t *step,
+                     uint32_t segment)
 {
     if (program->segments != 0)
-        step->emits = 0;
+        step->emits = segment;
 }
 
-/* A step of the whole message; of nothing, if there is none. */
-static xyl_step_t *whole(const xyl_problem_t *problem,
-                         xyl_node_program_t *program, xyl_step_kind_t kind,
-                         xyl_position_t to, xyl_position_t from)
+/* A step of a segment, where there are any, else of the whole message; of
+ * nothing, if there is none. */
+static xyl_step_t *part(const xyl_problem_t *problem,
+                        xyl_node_program_t *program, xyl_step_kind_t kind,
+                        xyl_position_t to, xyl_position_t from,
+                        uint32_t segment)
 {
-    return xyl_node_step(
-        program, xyl_problem_bytes(problem) == 0 ? XYL_STEP_NOTHING : kind, to,
-        from, xyl_problem_bytes(problem));
+    uint64_t bytes = xyl_problem_bytes(problem);
+
+    if (bytes == 0)
+        kind = XYL_STEP_NOTHING;
+    return program->segments != 0
+               ? xyl_node_segment_step(program, problem, kind, to, from,
+                                       segment)
+               : xyl_node_step(program, kind, to, from, bytes);
 }
 
 /* ---- in ---- */
@@ -99,7 +106,8 @@ static xyl_step_t *whole(const xyl_problem_t *problem,
 /* Publishes what this seat contributes: a leader with all of its group. Returns
  * the last step. */
 static xyl_step_t *write_group(const xyl_problem_t *problem,
-                               xyl_node_program_t *program, uint32_t root)
+                               xyl_node_program_t *program, uint32_t root,
+                               uint32_t segment)
 {
     const uint32_t own = problem->rank, group = group_of(problem, own);
     int leads = leader_of(problem, root, own) == own;
@@ -110,20 +118,21 @@ static xyl_step_t *write_group(const xyl_problem_t *problem,
     for (seat = leads ? group : own; seat < problem->ranks; seat++) {
         if (group_of(problem, seat) != group || (!leads && seat != own))
             continue;
-        step = whole(problem, program, kind, xyl_node_published(program, own),
-                     seat == own ? xyl_position_of(XYL_BUFFER_SEND, 0, 0)
-                                 : xyl_node_published(program, seat));
+        step = part(problem, program, kind, xyl_node_published(program, own),
+                    seat == own ? xyl_position_of(XYL_BUFFER_SEND, 0, 0)
+                                : xyl_node_published(program, seat),
+                    segment);
         if (seat == own)
-            wait_for_own(program, step);
+            wait_for_own(program, step, segment);
         else
-            wait_for(step, seat, COUNT_IN);
+            wait_for(step, seat, segment + 1);
         kind = XYL_STEP_JOIN;
     }
     return step;
 }
 
 static void write_leaders(const xyl_problem_t *problem,
-                          xyl_node_program_t *program)
+                          xyl_node_program_t *program, uint32_t segment)
 {
     const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_kind_t kind = XYL_STEP_COPY;
@@ -134,25 +143,26 @@ static void write_leaders(const xyl_problem_t *problem,
         if (group_of(problem, seat) != seat)
             continue;
         leader = leader_of(problem, problem->rank, seat);
-        step = whole(problem, program, kind, result,
-                     xyl_node_published(program, leader));
+        step = part(problem, program, kind, result,
+                    xyl_node_published(program, leader), segment);
         if (leader != problem->rank)
-            wait_for(step, leader, COUNT_IN);
+            wait_for(step, leader, segment + 1);
         kind = XYL_STEP_JOIN;
     }
-    fan_emit(program, step);
+    fan_emit(program, step, segment);
 }
 
-/* What all have in SEND, combined, to RECV of the root; posts count 1. */
+/* A segment of what all have in SEND, combined, to RECV of the root; of segment
+ * i count i + 1 is posted. */
 static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
-                   uint32_t root)
+                   uint32_t root, uint32_t segment)
 {
-    xyl_step_t *last = write_group(problem, program, root);
+    xyl_step_t *last = write_group(problem, program, root, segment);
 
     if (problem->rank == root)
-        write_leaders(problem, program);
+        write_leaders(problem, program, segment);
     else
-        fan_post(last, COUNT_IN, parent_of(problem, root));
+        fan_post(last, segment + 1, parent_of(problem, root));
 }
 
 /* ---- out ---- */
@@ -160,12 +170,12 @@ static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
 static void write_source(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t count)
 {
-    xyl_step_t *step = whole(problem, program, XYL_STEP_COPY,
-                             xyl_node_published(program, problem->rank),
-                             xyl_position_of(XYL_BUFFER_RECV, 0, 0));
+    xyl_step_t *step = part(problem, program, XYL_STEP_COPY,
+                            xyl_node_published(program, problem->rank),
+                            xyl_position_of(XYL_BUFFER_RECV, 0, 0), 0);
 
-    wait_for_own(program, step);
-    fan_emit(program, step);
+    wait_for_own(program, step, 0);
+    fan_emit(program, step, 0);
     fan_post(step, count, XYL_BOARD_ALL);
 }
 
@@ -181,16 +191,16 @@ static void write_fan_reader(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     if (leads) {
-        step = whole(problem, program, XYL_STEP_COPY, own, from);
+        step = part(problem, program, XYL_STEP_COPY, own, from, 0);
         wait_for(step, parent, count);
         fan_post(step, count, XYL_BOARD_ALL);
         from = own;
     }
-    step = whole(problem, program, XYL_STEP_COPY,
-                 xyl_position_of(XYL_BUFFER_RECV, 0, 0), from);
+    step = part(problem, program, XYL_STEP_COPY,
+                xyl_position_of(XYL_BUFFER_RECV, 0, 0), from, 0);
     if (!leads)
         wait_for(step, parent, count);
-    fan_emit(program, step);
+    fan_emit(program, step, 0);
 }
 
 /* From RECV of the root to that of all others; posts `count`. */
@@ -205,14 +215,14 @@ static void fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
 
 /* ---- the collectives ---- */
 
-/* Of messages in one piece and at most one segment. */
+/* But for a reduce, of messages in one piece and at most one segment. */
 static void barrier_groups_write(const xyl_problem_t *problem,
                                  xyl_node_program_t *program)
 {
     xyl_problem_t signal = *problem;
 
     signal.count = 0;
-    fan_in(&signal, program, 0);
+    fan_in(&signal, program, 0, 0);
     fan_out(&signal, program, 0, 2);
 }
 
@@ -231,8 +241,11 @@ static void bcast_groups_write(const xyl_problem_t *problem,
 static void reduce_groups_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
+    uint32_t segment;
+
     xyl_node_reduce_plan(problem, program);
-    fan_in(problem, program, problem->root);
+    for (segment = 0; segment < program->segments; segment++)
+        fan_in(problem, program, problem->root, segment);
 }
 
 static void allreduce_groups_write(const xyl_problem_t *problem,
@@ -241,7 +254,7 @@ static void allreduce_groups_write(const xyl_problem_t *problem,
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
                        xyl_problem_bytes(problem));
-    fan_in(problem, program, 0);
+    fan_in(problem, program, 0, 0);
     fan_out(problem, program, 0, 2);
 }
 
@@ -275,10 +288,6 @@ static const char *groups_lack(const xyl_problem_t *problem)
     case XYLEM_COLL_BCAST:
         return bytes <= xyl_node_bcast_segment_bytes(problem) &&
                        fits_beside_others(problem, bytes)
-                   ? NULL
-                   : xyl_node_lacks_room;
-    case XYLEM_COLL_REDUCE:
-        return bytes <= xyl_node_reduce_segment_bytes(problem)
                    ? NULL
                    : xyl_node_lacks_room;
     case XYLEM_COLL_ALLREDUCE:
