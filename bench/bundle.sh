@@ -234,7 +234,7 @@ export PMIX_PREFIX=$here/pmix PMIX_LIBDIR=$here/pmix/lib
 export PMIX_PKGLIBDIR=$here/pmix/lib/pmix
 export PMIX_DATADIR=$here/pmix/share PMIX_PKGDATADIR=$here/pmix/share/pmix
 export PMIX_SYSCONFDIR=$here/pmix/etc
-export PMIX_MCA_pcompress_base_silence_warning=1
+export PMIX_MCA_pcompress=^zlib PMIX_MCA_pcompress_base_silence_warning=1
 export UCX_MODULE_DIR=$here/lib/ucx
 export HWLOC_PLUGINS_PATH=$here/lib/hwloc
 export XYLEM_SIM_MACHINES=$here/share/machines

@@ -41,7 +41,7 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
     if (algorithm->kind == XYL_ALGORITHM_LANES)
         fprintf(out, "; K leaders of a node, %u ... %u, default by size",
                 radix->least, radix->most);
-    else if (radix->preset == 0)
+    else if (radix->preset == 0 && algorithm->kind == XYL_ALGORITHM_NODE)
         fprintf(out, "; K ranks of a group, %u ... %u, default by caches",
                 radix->least, radix->most);
     else

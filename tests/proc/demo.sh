@@ -9,8 +9,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 . "$here/../support/tap.sh"
 
 release=$work/build/release
-mkdir -p "$work/bench" "$work/bin" "$release/bench" "$release/simulator"
+mkdir -p "$work/bench/common" "$work/bin" "$release/bench" "$release/simulator"
 cp "$here/../../bench/demo.sh" "$work/bench/"
+cp "$here/../../bench/common/quiet.sh" "$work/bench/common/"
 touch "$release/build.ninja"
 
 # program PATH, with its text from standard input.

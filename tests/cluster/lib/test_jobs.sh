@@ -52,7 +52,7 @@ bench_all()
 }
 
 # bench_nodes NAME COMMAND...: and by the algorithms that know nodes, other than
-# that for ranks of one node.
+# those for ranks of one node and for memory of GPUs.
 bench_nodes()
 {
     local name=$1 coll algorithm list
@@ -62,7 +62,7 @@ bench_nodes()
         list=$(node_algorithms_of "$coll")
         [[ -n $list ]] || holds "$coll has algorithms that know nodes" false
         for algorithm in $list; do
-            [[ $algorithm != node* ]] || continue
+            [[ $algorithm != node* && $algorithm != cuda_* ]] || continue
             coll_measures "$coll by $algorithm on $name" "$coll" 64 4K 7 \
                 "$@" "$bench/xylem-bench" --root 1 --algorithm "$algorithm"
         done
