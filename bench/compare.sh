@@ -269,8 +269,9 @@ imb_lines()
     }
     /^ +[0-9]/ && NF >= 4 {
         at = has_bytes ? 2 : 1 # behind it come the times
-        print coll, has_bytes ? $1 : 0, $(at + (is_nonblocking ? 2 : 3)),
-            is_nonblocking ? $(at + 4) : "-"
+        us = $(at + (is_nonblocking ? 2 : 3))
+        if (us > 0) # a size that would take too long has 0
+            print coll, has_bytes ? $1 : 0, us, is_nonblocking ? $(at + 4) : "-"
     }'
 }
 
