@@ -47,17 +47,18 @@
     X(Win_allocate_shared)                                                     \
     X(Win_free)
 
-/* The same of MPI-4: the binding adds it to older libraries. */
-#define XMPI_ADDED_OF_4(X) X(Comm_idup_with_info)
+/* The same of MPI-4: the binding adds them to older libraries. */
+#define XMPI_ADDED_OF_4(X)                                                     \
+    X(Comm_idup_with_info)                                                     \
+    X(Win_create_c)                                                            \
+    X(Win_allocate_c)                                                          \
+    X(Win_allocate_shared_c)
 
 /* The same of MPI-4, which older libraries lack. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
     X(Comm_create_from_group)                                                  \
     X(Session_init)                                                            \
-    X(Session_finalize)                                                        \
-    X(Win_create_c)                                                            \
-    X(Win_allocate_c)                                                          \
-    X(Win_allocate_shared_c)
+    X(Session_finalize)
 
 /* Of libraries that survive deaths, with MPIX_ before them. */
 #define XMPI_EXTENSIONS(X) X(Comm_revoke)

@@ -3,6 +3,8 @@
  * of the binding gives the host a turn at its end as long as the program has a
  * window: what was sent before a barrier is seen behind it.
  */
+#include <limits.h>
+
 #include "bindings/mpi/call.h"
 
 static _Atomic int windows;
@@ -54,31 +56,37 @@ int xmpi_Win_free(MPI_Win *window)
     return code;
 }
 
-/* ---- with large counts, where the host has them ---- */
+/* ---- with large counts; a host that lacks them gets int ---- */
 
 int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
                       MPI_Comm comm, MPI_Win *window)
 {
-    return xmpi_host.Win_create_c == NULL
+    if (xmpi_host.Win_create_c != NULL)
+        return counted(
+            xmpi_host.Win_create_c(base, bytes, unit, info, comm, window));
+    return unit > INT_MAX
                ? xmpi_host_lacks(comm)
-               : counted(xmpi_host.Win_create_c(base, bytes, unit, info, comm,
-                                                window));
+               : xmpi_Win_create(base, bytes, (int)unit, info, comm, window);
 }
 
 int xmpi_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
                         MPI_Comm comm, void *base, MPI_Win *window)
 {
-    return xmpi_host.Win_allocate_c == NULL
+    if (xmpi_host.Win_allocate_c != NULL)
+        return counted(
+            xmpi_host.Win_allocate_c(bytes, unit, info, comm, base, window));
+    return unit > INT_MAX
                ? xmpi_host_lacks(comm)
-               : counted(xmpi_host.Win_allocate_c(bytes, unit, info, comm, base,
-                                                  window));
+               : xmpi_Win_allocate(bytes, (int)unit, info, comm, base, window);
 }
 
 int xmpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
                                MPI_Comm comm, void *base, MPI_Win *window)
 {
-    return xmpi_host.Win_allocate_shared_c == NULL
-               ? xmpi_host_lacks(comm)
-               : counted(xmpi_host.Win_allocate_shared_c(bytes, unit, info,
-                                                         comm, base, window));
+    if (xmpi_host.Win_allocate_shared_c != NULL)
+        return counted(xmpi_host.Win_allocate_shared_c(bytes, unit, info, comm,
+                                                       base, window));
+    return unit > INT_MAX ? xmpi_host_lacks(comm)
+                          : xmpi_Win_allocate_shared(bytes, (int)unit, info,
+                                                     comm, base, window);
 }

@@ -9,6 +9,7 @@
  *   beside FOLDER windows    these alone, which not every library can */
 #include "tests/mpi/mpitest.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -262,6 +263,25 @@ static void test_windows(void)
     MPI_Win_free(&window);
 }
 
+/* The binding adds the forms for large counts to libraries that lack them. */
+static void test_large_windows(void)
+{
+    int (*allocate)(MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, void *, MPI_Win *);
+    int *base, next = (rank + 1) % size, mine = rank;
+    MPI_Win window;
+
+    *(void **)(void *)&allocate = dlsym(RTLD_DEFAULT, "MPI_Win_allocate_c");
+    if (allocate == NULL) /* without the binding */
+        return;
+    allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+             &window);
+    MPI_Win_fence(0, window);
+    MPI_Put(&mine, 1, MPI_INT, next, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    CHECK(*base == (rank + size - 1) % size);
+    MPI_Win_free(&window);
+}
+
 /* What was completed before a barrier is seen behind it, at the first look. */
 static void test_exposure(void)
 {
@@ -368,6 +388,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[2], "windows") == 0) {
         test_windows();
+        test_large_windows();
         test_exposure();
     } else {
         test_signals();

@@ -35,6 +35,11 @@ declare -A sources=(
     [4.1.2]=56860286dc45f20e8821e93cb06669e30462348bf866f685553fa4b712d58d02
 )
 
+# Where MPI has no MPIX_Comm_iagree mpi4py puts an MPI_Iallreduce in its place, and
+# this test has a barrier before it on one rank and behind it on another. MPI does not
+# allow this; the binding says so, Open MPI 4 does not notice.
+disordered='testIAgree '
+
 usage()
 {
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -103,6 +108,8 @@ compare()
     echo "# $name: alone ${alone_ran:-?} tests in $alone_seconds s, code" \
         "$alone_code; with the binding ${ran:-?} in $seconds s, code $code"
     comm -13 "$work/alone" "$work/failed" >"$work/new"
+    sed -n "/^$disordered/s/^/# calls collectives in different orders: /p" "$work/new"
+    sed -i "/^$disordered/d" "$work/new"
     sed 's/^/# fails only with the binding: /' "$work/new"
     if [[ $alone_code == 124 ]]; then
         skip "$name" "they do not end, alone, here"
