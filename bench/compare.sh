@@ -114,19 +114,19 @@ esac
     fail "IMB has neither persistent calls nor --consume" 2
 imb_name=IMB-MPI1
 [ "$mode" = blocking ] || imb_name=IMB-NBC
-# The sizes as numbers.
-if [ -n "$sizes" ]; then
-    IFS=, read -ra sizes_list <<<"$sizes"
-    mapfile -t sizes_list < <(numfmt --from=iec "${sizes_list[@]}" 2>&1)
-else
-    mapfile -t sizes_list < <(numfmt --from=iec "$begin" "$end" 2>&1 | awk '
-        /^[0-9]+$/ { edge[NR] = $1; next }
-        { print; exit }
-        END { for (b = edge[1]; b <= edge[2]; b = b ? 2 * b : 1) print b }')
-fi
-for size in "${sizes_list[@]}" ${sizes_list:-none}; do
-    [[ $size =~ ^[0-9]+$ ]] || fail "there is no size in '$sizes$begin ... $end'; see --help" 2
+# Sizes as numbers: 64K, 64k and 64KiB are the same.
+sizes_list=()
+IFS=, read -ra words <<<"${sizes:-$begin,$end}"
+for word in "${words[@]}"; do
+    size=${word^^} size=${size%B}
+    size=$(numfmt --from=iec -- "${size%I}" 2>/dev/null) || fail "'$word' is no size; see --help" 2
+    sizes_list+=("$size")
 done
+if [ -z "$sizes" ]; then
+    mapfile -t sizes_list < <(awk -v b="${sizes_list[0]}" -v end="${sizes_list[1]}" \
+        'BEGIN { for (; b <= end; b = b ? 2 * b : 1) print b }')
+fi
+((${#sizes_list[@]} > 0)) || fail "there is no size from $begin to $end; see --help" 2
 if [ -n "$cluster" ]; then
     [[ $cluster =~ ^[1-9][0-9]*,[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
     np=$((${cluster%,*} * ${cluster#*,}))
@@ -239,7 +239,8 @@ colls_of()
     done
 }
 
-# What IMB is told: the names of its benchmarks, and the sizes in a file.
+# Sets `arguments` to IMB's: names of its benchmarks, and a file of sizes. Fails
+# where IMB has none of the collectives: without a name IMB runs all that it has.
 imb_arguments()
 {
     local coll names=() i=''
@@ -255,7 +256,7 @@ imb_arguments()
     printf '%s\n' "${sizes_list[@]}" >"$results.sizes"
     arguments=(-npmin "$np" -msglen "$results.sizes" -time "$seconds" -mem 4)
     [ "$imb" = barriers ] || arguments+=(-sync off -root_shift on)
-    arguments+=("${names[@]}")
+    ((${#names[@]} > 0)) && arguments+=("${names[@]}")
 }
 
 # Lines "collective bytes microseconds overlap" of IMB's tables.
@@ -275,7 +276,7 @@ imb_lines()
     }'
 }
 
-# The same of this project's programs.
+# Such lines of the output of this project's programs.
 driver_lines()
 {
     sed -n "s/^xylem-result latency .*coll=\([a-z_]*\) bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/\1 \2 \3 -/p"
@@ -288,7 +289,7 @@ measure() # implementation, round
     arguments=(-c "$its" --sizes "$(IFS=,; echo "${sizes_list[*]}")"
         --seconds "$seconds" --mode "$mode" "${how[@]}" --lines)
     if [ "$program" = IMB ]; then
-        imb_arguments
+        imb_arguments || return 0
         lines=imb_lines
     fi
     before=$(ticks)
@@ -330,7 +331,7 @@ for ((round = 1; round <= rounds; round++)); do
     loop_lost "behind round $round"
 done
 
-# What others took of the processors: of all parts the most, and which it was.
+# Says the most that others took of the processors, and in which part that was.
 disturbances()
 {
     local what lost where worthless=no

@@ -42,7 +42,7 @@ function show(coll, bytes, key, i, us, best, peer, line) {
     }
     print line
 }
-# How much of a call is hidden behind computing, per cent.
+# The share of a call that computing hides, per cent.
 function overlap_table(coll, line, i, j, n, sizes, key) {
     if (!(coll in overlaps)) return
     line = sprintf("\n%s, overlap in per cent\n%10s", coll, coll == "barrier" ? "-" : "bytes")
@@ -69,7 +69,7 @@ function cells(key) {
     return key in sum ? sprintf(" %8.2f %7.2f", exp(sum[key] / number[key]),
         worst[key]) : sprintf(" %8s %7s", "-", "-")
 }
-# Of all collectives, one row for each of xylem in the list.
+# One row for each of xylem in the list has the mean of all collectives.
 function total(own, i, key, sum_, rows, highest) {
     for (i = 1; i <= colls; i++) {
         key = coll[i] " " own " all"

@@ -27,7 +27,7 @@ loop_loses()
     rm -rf "$2"
     "$1" record --seconds 0.3 -o "$2" >/dev/null 2>&1
     awk -F, 'NR > 1 { sum += $2; n++ } END { printf "%.1f", n ? sum / n : 0 }' \
-        "$2/statistics.csv"
+        "$2/statistics.csv" 2>/dev/null || echo 0.0
 }
 
 more_than()

@@ -100,8 +100,8 @@ double campaign_corrected(const struct campaign *c, size_t size, double us);
 
 /* ---- levels.c ---- */
 
-/* Of the most promising plans in levels: what those are expected to take in
- * which something else goes within nodes, from tasks of levels. */
+/* Expects the times of variants of the most promising plans in levels, which
+ * have another algorithm within nodes, from tasks of levels. */
 int campaign_vary_within(struct campaign *c);
 
 /* ---- between.c ---- */

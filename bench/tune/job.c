@@ -81,7 +81,7 @@ static void levels_free(struct job *job)
         (void)xylem_team_destroy(job->node.world);
 }
 
-/* Whose call that is; NULL: teams cannot be made. */
+/* The state of the team that makes the call; NULL: teams cannot be made. */
 static struct event_state *state_of(struct job *job,
                                     const struct tune_shape *shape)
 {
@@ -166,7 +166,8 @@ static xylem_status_t device_meet(const struct job *job)
     return status;
 }
 
-/* What rules may say of such a call; 0: it has been said why there is none. */
+/* Finds whether ranks take turns on GPUs, as rules ask. 0: no call goes
+ * directly there, and a message has said why. */
 static int memory_find(const struct job *job, struct tune_shape *shape)
 {
     const xylem_coll_args_t args = {.struct_bytes = sizeof args,

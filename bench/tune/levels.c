@@ -1,15 +1,15 @@
-/* What goes within nodes. A plan in levels takes what its levels do, each timed
- * by itself: a task of one node is the same whatever goes between the nodes, in
- * every plan and collective, and is timed once. So plans that differ in what
- * goes within nodes alone need no calls of their own before they promise to be
- * the fastest. */
+/* The choice of the algorithm within nodes. The model adds up the levels of a
+ * plan, each of which is timed by itself. A task of one node is the same for
+ * every algorithm between nodes, in every plan and collective, and is timed
+ * once. So plans that differ in the algorithm within nodes alone need no calls
+ * of their own before they promise to be the fastest. */
 #include <string.h>
 
 #include "bench/tune/campaign.h"
 
 enum {
-    /* Of a size, so many plans by the table's choice, the fastest by what is
-     * known, are asked what else may go within nodes. */
+    /* For each size the search varies so many plans, the fastest that are
+     * known with the table's choice within nodes. */
     LOOKS = 4,
     STEPS = 3,
     UNIT = sizeof(float)
@@ -26,7 +26,7 @@ struct way {
     size_t piece;   /* bytes */
 };
 
-/* What levels take by themselves: to their first output, all levels together;
+/* The times of levels that run alone: until all have had their first output;
  * and from there to the end, within nodes and between them. */
 struct costs {
     double fill, within, between;
@@ -112,7 +112,8 @@ static int level_time(struct campaign *c, const struct tune_alone *alone,
 }
 
 /* All ranks take part in all broadcasts. Each leader has its own reductions,
- * and most of the work with them. What does not fit goes as the table says. */
+ * and most of the work with them. The table chooses in place of an algorithm
+ * that does not fit. */
 static int within_time(struct campaign *c, struct tune_alone *alone,
                        const struct way *way, double *first_out,
                        double *rest_out)
@@ -179,8 +180,8 @@ static int costs_find(struct campaign *c, const struct tune_plan *plan,
 
 /* ---- what is expected ---- */
 
-/* Of calls of a few steps of the plan itself: how much of what its levels do is
- * done at once. */
+/* The share of the levels' work that is done side by side, by calls of a few
+ * steps of the plan itself. */
 static double overlap_of(const struct campaign *c, size_t p, size_t s,
                          const struct costs *costs)
 {
@@ -194,7 +195,7 @@ static double overlap_of(const struct campaign *c, size_t p, size_t s,
                                   points->at[0].us);
 }
 
-/* What is known of the plan itself, and else is expected of it. */
+/* The measured time of the plan, or else the expected one. */
 static double known_us(const struct campaign *c, size_t p, size_t s)
 {
     double us = *campaign_at(c, c->measured, p, s);

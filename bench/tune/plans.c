@@ -298,8 +298,8 @@ static int node_fits(xylem_coll_t coll, const struct tune_plan *plan,
     return xyl_algorithm_fits(named.algorithm, &problem, NULL);
 }
 
-/* What is named within nodes goes in some level; else the plan is the same as
- * that of the table's choice. */
+/* Whether a level runs the algorithm that is named within nodes. If none does,
+ * the plan is the one of the table's choice. */
 static int some_level_fits(xylem_coll_t coll, const struct tune_plan *plan,
                            const struct tune_shape *shape, size_t bytes)
 {
@@ -344,8 +344,8 @@ int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b)
 
 /* ---- levels ---- */
 
-/* What a plan in levels names; 0: it is none, or leaves to the table what goes
- * between nodes. */
+/* Parses the parts that a plan in levels names. 0: the plan has no levels, or
+ * leaves the algorithm between nodes to the table. */
 static int levels_parse(xylem_coll_t coll, const struct tune_plan *plan,
                         xyl_named_t *named)
 {

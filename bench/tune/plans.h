@@ -26,15 +26,15 @@ struct tune_plan {
     uint32_t lanes; /* segments that are on their way side by side */
 };
 
-/* All for a collective on such a team, of plans in levels those in which the
- * table says what goes within nodes; returns how many. */
+/* Lists all plans for a collective on such a team, and returns how many. In
+ * plans in levels the table chooses the algorithm within nodes. */
 size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
                        struct tune_plan plans[TUNE_PLANS_MAX]);
 
 enum { TUNE_WITHIN_MAX = 16 };
-/* The same plan with each algorithm that may be named for what goes within
- * nodes: those in their memory, and messages. Returns how many: 0 for a plan
- * without levels, and for one that names such an algorithm. */
+/* Writes a variant of the plan for each algorithm that may be named within
+ * nodes: those in the memory of a node, and messages. Returns how many: 0 for a
+ * plan without levels, and for one that names such an algorithm. */
 size_t tune_plan_within(xylem_coll_t coll, const struct tune_plan *plan,
                         const struct tune_shape *shape,
                         struct tune_plan variants[TUNE_WITHIN_MAX]);
@@ -46,7 +46,7 @@ int tune_plan_names_within(xylem_coll_t coll, const struct tune_plan *plan);
 /* The ranks of a node do what the table says. */
 void tune_plan_by_table(struct tune_plan *plan);
 
-/* What a plan in levels does within nodes and between them. */
+/* The levels of a plan, within nodes and between them. */
 enum tune_level {
     TUNE_UP,      /* a reduction to the leaders */
     TUNE_BETWEEN, /* the collective among them */

@@ -126,7 +126,8 @@ static int compare(struct campaign *c, size_t s, struct tune_choice *choice)
     return 1;
 }
 
-/* What calls of few steps of the plan say of it; 0: there were none. */
+/* The time that the model expects from calls of few steps of the plan; 0: no
+ * such call was measured. */
 static double by_calls(const struct campaign *c, size_t p, size_t s)
 {
     return tune_plan_names_within(c->coll, &c->plan[p])
@@ -142,7 +143,7 @@ static void error_add(struct tune_error *error, double expected, double us)
     error->count++;
 }
 
-/* Of plans in levels, which both models know. */
+/* Adds the errors of both models for the plans in levels that both know. */
 static void errors_add(const struct campaign *c)
 {
     struct tune_search *search = c->search;

@@ -88,8 +88,8 @@ const char *tune_memory_text(enum tune_memory memory)
                                          : "host";
 }
 
-/* What it was measured with: memory of GPUs; or of the host, and reductions in
- * the order that the settings ask for. */
+/* The conditions under which a rule was measured: memory of GPUs; or memory of
+ * the host, and reductions in the order that the settings ask for. */
 static json_t *facts_json(xylem_coll_t coll, const struct tune_shape *shape)
 {
     const char *where = shape->nodes > 1 ? "shared" : "memory";

@@ -87,8 +87,8 @@ struct tune_choice {
                      halfway, in log space */
 };
 
-/* How far off what was expected was from what was measured, as a part of that:
- * the sum, of so many. */
+/* The error of a model, expected over measured time less one: the sum of
+ * magnitudes, and how many these are. */
 struct tune_error {
     double sum;
     size_t count;

@@ -356,7 +356,7 @@ void xmpi_plan_drop(xmpi_plan_t *plan);
 unsigned xmpi_hook(void);
 /* Moves the host's messages. */
 void xmpi_progress(void);
-/* The same where the program has windows: windows.c. */
+/* Gives the host a turn if the program has windows: windows.c. */
 void xmpi_windows_progress(void);
 /* Whether somebody calls xmpi_hook while the program is in MPI. */
 int xmpi_hook_install(void);

@@ -105,7 +105,7 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XMPI_NEIGHBORS(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* What is of MPI-4 and 4.1; may be missing, too. */
+    /* Functions of MPI-4 and 4.1; may be missing, too. */
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
     int (*Comm_create_from_group)(MPI_Group, const char *, MPI_Info,
                                   MPI_Errhandler, MPI_Comm *);

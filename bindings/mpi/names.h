@@ -47,14 +47,14 @@
     X(Win_allocate_shared)                                                     \
     X(Win_free)
 
-/* The same of MPI-4: the binding adds them to older libraries. */
+/* Such functions of MPI-4 that the binding adds to older libraries. */
 #define XMPI_ADDED_OF_4(X)                                                     \
     X(Comm_idup_with_info)                                                     \
     X(Win_create_c)                                                            \
     X(Win_allocate_c)                                                          \
     X(Win_allocate_shared_c)
 
-/* The same of MPI-4, which older libraries lack. */
+/* Such functions of MPI-4 that older libraries lack. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
     X(Comm_create_from_group)                                                  \
     X(Session_init)                                                            \

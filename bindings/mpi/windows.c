@@ -1,7 +1,8 @@
-/* Windows of one-sided communication are the host's. MPI libraries move what
- * goes through them in all calls, hence in collectives, too. So a blocking call
- * of the binding gives the host a turn at its end as long as the program has a
- * window: what was sent before a barrier is seen behind it.
+/* Windows of one-sided communication are the host's. An MPI library progresses
+ * accesses in all of its calls, hence in collectives, too. So a blocking call
+ * of the binding gives the host a turn at its end while the program has a
+ * window. A rank then sees behind a barrier an access that was completed before
+ * it.
  */
 #include <limits.h>
 

@@ -365,14 +365,7 @@ const xyl_algorithm_t xyl_algorithm_cuda_ipc = {
     .name = "cuda_ipc",
     .help = "kernels on all ranks' buffers (Faraji, Afsahi 2018)",
     .kind = XYL_ALGORITHM_LEVELS,
-    .colls = XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) |
-             XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(GATHER) |
-             XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |
-             XYL_COLL_BIT(SCATTERV) | XYL_COLL_BIT(ALLGATHER) |
-             XYL_COLL_BIT(ALLGATHERV) | XYL_COLL_BIT(ALLTOALL) |
-             XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |
-             XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |
-             XYL_COLL_BIT(EXSCAN),
+    .colls = XYL_DEVICE_COLLS,
     .needs = XYL_NEEDS_DEVICE,
     .add_stages = cuda_ipc_add_stages,
 };

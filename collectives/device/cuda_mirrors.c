@@ -5,6 +5,7 @@
  * them may lie anywhere. Copies through the host need not wait for a turn on a
  * GPU that ranks share. */
 #include "collectives/data/description.h"
+#include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
 
 /* Whoever composes the operation puts the mirrors around this. */
@@ -20,14 +21,7 @@ const xyl_algorithm_t xyl_algorithm_cuda_mirrors = {
     .name = "cuda_mirrors",
     .help = "copies to the host and back, around the node's algorithm",
     .kind = XYL_ALGORITHM_LEVELS,
-    .colls = XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) |
-             XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(GATHER) |
-             XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |
-             XYL_COLL_BIT(SCATTERV) | XYL_COLL_BIT(ALLGATHER) |
-             XYL_COLL_BIT(ALLGATHERV) | XYL_COLL_BIT(ALLTOALL) |
-             XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |
-             XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |
-             XYL_COLL_BIT(EXSCAN),
+    .colls = XYL_DEVICE_COLLS,
     .needs = XYL_NEEDS_DEVICE,
     .add_stages = cuda_mirrors_add_stages,
 };

@@ -144,6 +144,15 @@ char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
  * have died a moment ago. */
 xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan);
 
+/* The collectives that a call may ask the GPUs of a node for. */
+#define XYL_DEVICE_COLLS                                                       \
+    (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE) |    \
+     XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |    \
+     XYL_COLL_BIT(SCATTERV) | XYL_COLL_BIT(ALLGATHER) |                        \
+     XYL_COLL_BIT(ALLGATHERV) | XYL_COLL_BIT(ALLTOALL) |                       \
+     XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |                  \
+     XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |                 \
+     XYL_COLL_BIT(EXSCAN))
 /* Whether ranks may ask for a collective: kernels can do it. */
 int xyl_device_has_tasks(xylem_coll_t coll);
 

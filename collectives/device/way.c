@@ -28,7 +28,7 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
 
-/* Of the word, beside the number. */
+/* Bits of the word beside the number. */
 static const uint64_t they_ask = UINT64_C(1) << 63;
 static const uint64_t side_by_side = UINT64_C(1) << 62;
 
@@ -46,7 +46,7 @@ static uint64_t sum_of(const xylem_team_t *team, const uint64_t *counts)
     return sum;
 }
 
-/* What all ranks know alike, as rules count it. */
+/* The bytes of a call as rules count them, alike on all ranks. */
 static uint64_t bytes_of(const xylem_team_t *team,
                          const xylem_coll_args_t *args)
 {
@@ -124,7 +124,8 @@ static uint64_t number_in(uint64_t word)
     return word & ~(they_ask | side_by_side);
 }
 
-/* What a rank says that has met a buffer in memory of a GPU; 0: it has not. */
+/* The bits that this rank adds to the word once it has met a buffer in memory
+ * of a GPU; 0: it has met none. */
 static uint64_t word_of_rank(const xylem_team_t *team,
                              const xylem_coll_args_t *args)
 {
@@ -279,7 +280,8 @@ void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word)
 
 /* ---- what it is for a problem ---- */
 
-/* What keeps kernels from it, wherever buffers lie; NULL: nothing. */
+/* The reason why kernels cannot run the problem, wherever buffers lie; NULL:
+ * there is none. */
 static const char *what_keeps_off(const xylem_team_t *team,
                                   const xylem_coll_args_t *args,
                                   const xyl_problem_t *problem)

@@ -331,7 +331,7 @@ void xyl_node_strand(xyl_node_program_t *program);
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
-/* The same of one that moves nothing. */
+/* Adds a step that moves nothing. */
 xyl_step_t *xyl_node_signal(xyl_node_program_t *program, xyl_wait_t wait,
                             xyl_post_t post);
 

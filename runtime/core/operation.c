@@ -303,7 +303,7 @@ static void take_part(xyl_stage_t *stage, uint64_t n)
         stage->ops->segment_ready(stage, index);
 }
 
-/* Back to before the first. */
+/* Counts as missing all segments of the operation again. */
 static void missing_reset(xyl_stage_t *stage)
 {
     uint64_t index, left = stage->end - stage->first;

@@ -282,7 +282,8 @@ static void test_large_windows(void)
     MPI_Win_free(&window);
 }
 
-/* What was completed before a barrier is seen behind it, at the first look. */
+/* A rank sees behind a barrier, at its first look, an access that was completed
+ * before it. */
 static void test_exposure(void)
 {
     int cell = 0, flag = 1, first = 0;

@@ -65,8 +65,8 @@ static void test_names(void)
     }
 }
 
-/* Of families that the binding does not add the program finds all or nothing.
- */
+/* The program finds all functions, or none, of a family that the binding does
+ * not add. */
 static void test_left_out(void)
 {
     static const char *const families[2][5] = {

@@ -550,6 +550,8 @@ test_preload()
         "${mpi_run[@]}" 2 "$work/comms" 20
     cat "$err" >>"$out"
     check "by the wrapper" grep -q ' taken$' "$out"
+    attempt_job "$folder/xylem-preload" "${mpi_run[@]}" 1 printenv LD_PRELOAD
+    check "with the front for its standard" grep -q "/$mpi_front$" "$out"
     # Rank 0 by one program, the others by another.
     attempt_job env XYLEM_MPI_VERBOSE=on "$folder/xylem-preload" \
         "${mpi_run[@]}" 1 "$work/comms" 20 : "${mpi_run[@]:1}" 2 env "$work/comms" 20

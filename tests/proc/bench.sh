@@ -69,6 +69,10 @@ test_bench_modes()
         "$programs/xylem-bench" --consume
     measures "a list" 5 "$run" -n 3 "$programs/xylem-bench" -i 2 --check \
         --lines -c barrier,reduce,scatter --sizes 4,64K
+    for coll in bcast reduce gather scatterv; do
+        coll_measures "roots that rotate, $coll" $coll "$run" -n 3 \
+            "$programs/xylem-bench" --rotate-roots
+    done
     measures "as OSU's" 2 "$run" -n 3 "$programs/xylem-bench" -i 2 --lines \
         -c allreduce --sizes 4,64K --osu --consume
     attempt "$run" -n 3 "$programs/xylem-bench" -c bcast,barrier --sizes 64 \

@@ -129,6 +129,10 @@ check "and the same way by this project's programs" grep -q \
 check "in one table" grep -Eq '^ +8 +2\.00 +0\.25 +5\.00 +8\.00  intel$' "$out"
 compare -c bcast --impls intel,xylem-intel --imb barriers --mode nonblocking
 check "overlap has a table" grep -Eq '^ +8 +75\.0 +75\.0$' "$out"
+compare -c scan --impls intel --imb barriers
+check "without a benchmark IMB is not started" test ! -s "$work/started"
+compare -c bcast --impls openmpi5-tuned --begin 8 --end 4KiB
+check "sizes double" grep -q -- '--sizes 8,16,.*,2048,4096 ' "$work/started"
 compare -c bcast --imb barriers --consume
 check "what IMB cannot do is refused" test $code -eq 2
 compare -c bcast --sizes 8,many
