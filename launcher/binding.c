@@ -70,11 +70,10 @@ int xyl_binding_create(const xyl_options_t *options, cpu_set_t **sets_out)
         sets = sets_create(topology, options->ranks);
         hwloc_topology_destroy(topology);
     }
-    if (sets == NULL && options->bind == XYL_BIND_CORE) {
-        xyl_complain("cannot bind: there is not one core for each of %u ranks",
-                     options->ranks);
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (sets == NULL && options->bind == XYL_BIND_CORE)
+        return xyl_complain(
+            "cannot bind: there is not one core for each of %u ranks",
+            options->ranks);
     *sets_out = sets;
     return 0;
 }

@@ -162,10 +162,8 @@ static int report_read(int fd)
 int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out)
 {
     int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        xyl_complain("cannot make a pipe: %s", strerror(errno));
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return xyl_complain("cannot make a pipe: %s", strerror(errno));
     sigset_t all;
     sigset_t mask;
     (void)sigfillset(&all);
@@ -179,10 +177,8 @@ int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out)
     (void)close(report[1]);
     const int error = pid > 0 ? report_read(report[0]) : fork_error;
     (void)close(report[0]);
-    if (pid < 0) {
-        xyl_complain("cannot start a process: %s", strerror(error));
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (pid < 0)
+        return xyl_complain("cannot start a process: %s", strerror(error));
     if (error != 0) {
         (void)waitpid(pid, NULL, 0);
         return program_refuse(spawn->path, error);

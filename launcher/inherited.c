@@ -22,16 +22,13 @@ static int limit_raise(__rlimit_resource_t which, rlim_t needed,
                        const char *what, struct rlimit *old)
 {
     struct rlimit limit;
-    if (getrlimit(which, &limit) != 0) {
-        xyl_complain("cannot get a limit: %s", strerror(errno));
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (getrlimit(which, &limit) != 0)
+        return xyl_complain("cannot get a limit: %s", strerror(errno));
     *old = limit;
-    if (limit.rlim_max < needed) {
-        xyl_complain("the limit of %s is %lu; so many ranks need %lu", what,
-                     (unsigned long)limit.rlim_max, (unsigned long)needed);
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (limit.rlim_max < needed)
+        return xyl_complain("the limit of %s is %lu; so many ranks need %lu",
+                            what, (unsigned long)limit.rlim_max,
+                            (unsigned long)needed);
     if (limit.rlim_cur < needed) {
         limit.rlim_cur = needed;
         (void)setrlimit(which, &limit);
@@ -58,12 +55,11 @@ static int memory_check(void)
 {
     void *memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        xyl_complain("too little memory for the PMIx server (ulimit -v, -d): "
-                     "%d MiB more are needed",
-                     MEMORY_BYTES >> 20);
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (memory == MAP_FAILED)
+        return xyl_complain(
+            "too little memory for the PMIx server (ulimit -v, -d): "
+            "%d MiB more are needed",
+            MEMORY_BYTES >> 20);
     (void)munmap(memory, MEMORY_BYTES);
     return 0;
 }

@@ -418,10 +418,8 @@ static int output_open(job_rank_t *rank, size_t which, int *fd_out)
 {
     xyl_job_t *job = rank->job;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        xyl_complain("cannot make a pipe: %s", strerror(errno));
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return xyl_complain("cannot make a pipe: %s", strerror(errno));
     xyl_stream_t *stream = &rank->streams[which];
     const int code =
         xyl_stream_init(stream, job->base, ends[0], &job->sinks[which]);
@@ -515,10 +513,8 @@ int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
     job->server = server;
     job->wake = event_new(job->base, xyl_server_wake_fd(server),
                           EV_READ | EV_PERSIST, server_wake, job);
-    if (job->wake == NULL || event_add(job->wake, NULL) != 0) {
-        xyl_complain("cannot watch the server");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (job->wake == NULL || event_add(job->wake, NULL) != 0)
+        return xyl_complain("cannot watch the server");
     if (job->options->timeout_s > 0) {
         const struct timeval timeout = interval(job->options->timeout_s);
         (void)evtimer_add(job->timeout, &timeout);
@@ -562,10 +558,8 @@ static int job_init(xyl_job_t *job)
     const unsigned ranks = job->options->ranks;
     job->base = event_base_new();
     job->ranks = calloc(ranks, sizeof(*job->ranks));
-    if (job->base == NULL || job->ranks == NULL) {
-        xyl_complain("out of memory");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (job->base == NULL || job->ranks == NULL)
+        return xyl_complain("out of memory");
     for (unsigned i = 0; i < ranks; i++) {
         job->ranks[i].job = job;
         job->ranks[i].rank = i;
@@ -585,10 +579,8 @@ static int job_init(xyl_job_t *job)
     job->soon = evtimer_new(job->base, soon_over, job);
     job->missed = evtimer_new(job->base, missed_replace, job);
     if (job->timeout == NULL || job->grace == NULL || job->soon == NULL ||
-        job->missed == NULL || signals_take(job) != 0) {
-        xyl_complain("cannot prepare the event loop");
-        return XYL_EXIT_LAUNCHER;
-    }
+        job->missed == NULL || signals_take(job) != 0)
+        return xyl_complain("cannot prepare the event loop");
     return xyl_inherited_take(&job->inherited, ranks);
 }
 
@@ -604,10 +596,8 @@ static void warning_drop(int severity, const char *text)
 int xyl_job_create(const xyl_options_t *options, xyl_job_t **job_out)
 {
     xyl_job_t *job = calloc(1, sizeof(*job));
-    if (job == NULL) {
-        xyl_complain("out of memory");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (job == NULL)
+        return xyl_complain("out of memory");
     job->options = options;
     event_set_log_callback(warning_drop);
     const int code = job_init(job);

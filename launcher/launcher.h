@@ -48,9 +48,9 @@ size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
                       va_list args) __attribute__((format(printf, 2, 0)));
 
 /* One line on standard error by one write. For the time outside of the event
- * loop; inside, xyl_sink_print keeps the order with the output of ranks. */
-void xyl_complain(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+ * loop; inside, xyl_sink_print keeps the order with the output of ranks.
+ * Returns XYL_EXIT_LAUNCHER. */
+int xyl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ------------------------------------------------------------------------ */
 /* Options                                                                  */

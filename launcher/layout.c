@@ -17,10 +17,8 @@ int xyl_layout_init(xyl_layout_t *layout, const xyl_options_t *options)
         .presented = options->nodes > 0,
     };
     /* One byte less, so that a name that was cut is still a string. */
-    if (gethostname(layout->host, sizeof(layout->host) - 1) != 0) {
-        xyl_complain("cannot get the name of this machine");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (gethostname(layout->host, sizeof(layout->host) - 1) != 0)
+        return xyl_complain("cannot get the name of this machine");
     return 0;
 }
 

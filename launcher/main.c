@@ -20,7 +20,7 @@ size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
     return bytes + 1;
 }
 
-void xyl_complain(const char *format, ...)
+int xyl_complain(const char *format, ...)
 {
     char line[XYL_LINE_BYTES];
     va_list args;
@@ -28,8 +28,9 @@ void xyl_complain(const char *format, ...)
     const size_t bytes = xyl_line_write(line, format, args);
     va_end(args);
     /* Nobody is left to be told when this fails. */
-    if (write(STDERR_FILENO, line, bytes) < 0)
-        return;
+    const ssize_t written = write(STDERR_FILENO, line, bytes);
+    (void)written;
+    return XYL_EXIT_LAUNCHER;
 }
 
 /* Another launcher may have started this one: its ranks are not ours. */
@@ -47,10 +48,8 @@ static int environment_clean(void)
             continue;
         memcpy(name, entry, bytes);
         name[bytes] = '\0';
-        if (unsetenv(name) != 0) {
-            xyl_complain("cannot unset %s", name);
-            return XYL_EXIT_LAUNCHER;
-        }
+        if (unsetenv(name) != 0)
+            return xyl_complain("cannot unset %s", name);
         i = 0; /* entries have moved */
     }
     return 0;

@@ -59,28 +59,22 @@ static int settings_check(const xyl_options_t *options)
 
         if (equals != NULL && equals != options->settings[i])
             continue;
-        xyl_complain("--env %s: expected NAME=VALUE; see --help",
-                     options->settings[i]);
-        return XYL_EXIT_LAUNCHER;
+        return xyl_complain("--env %s: expected NAME=VALUE; see --help",
+                            options->settings[i]);
     }
     return 0;
 }
 
 static int options_check(const xyl_options_t *options)
 {
-    if (options->ranks == 0) {
-        xyl_complain("-n N is missing; see --help");
-        return XYL_EXIT_LAUNCHER;
-    }
-    if (options->nodes > options->ranks) {
-        xyl_complain("%u ranks cannot be on %u nodes: each node has a rank",
-                     options->ranks, options->nodes);
-        return XYL_EXIT_LAUNCHER;
-    }
-    if (options->command[0] == NULL) {
-        xyl_complain("the program is missing; see --help");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (options->ranks == 0)
+        return xyl_complain("-n N is missing; see --help");
+    if (options->nodes > options->ranks)
+        return xyl_complain(
+            "%u ranks cannot be on %u nodes: each node has a rank",
+            options->ranks, options->nodes);
+    if (options->command[0] == NULL)
+        return xyl_complain("the program is missing; see --help");
     return settings_check(options);
 }
 

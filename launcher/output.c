@@ -155,8 +155,7 @@ int xyl_sink_init(xyl_sink_t *sink, struct event_base *base, int fd)
     sink->writable = event_new(base, fd, EV_WRITE, sink_writable, sink);
     if (sink->queue == NULL || sink->writable == NULL) {
         xyl_sink_fini(sink);
-        xyl_complain("out of memory");
-        return XYL_EXIT_LAUNCHER;
+        return xyl_complain("out of memory");
     }
     return 0;
 }
@@ -274,8 +273,7 @@ int xyl_stream_init(xyl_stream_t *stream, struct event_base *base, int fd,
         fcntl(fd, F_SETFL, O_NONBLOCK) != 0 ||
         event_add(stream->readable, NULL) != 0) {
         xyl_stream_fini(stream);
-        xyl_complain("cannot watch the output of a rank");
-        return XYL_EXIT_LAUNCHER;
+        return xyl_complain("cannot watch the output of a rank");
     }
     return 0;
 }

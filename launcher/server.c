@@ -463,16 +463,12 @@ static int directory_make(xyl_server_t *server)
     const int error = errno;
     for (size_t i = 0; i < PARENTS && !is_made; i++)
         is_made = directory_make_in(server, parents[i]);
-    if (!is_made) {
-        xyl_complain("cannot make a directory in %s: %s; TMPDIR may name "
-                     "another place",
-                     chosen, strerror(error));
-        return -1;
-    }
-    if (xyl_keeper_start(server->directory) != 0) {
-        xyl_complain("cannot start a process: %s", strerror(errno));
-        return -1;
-    }
+    if (!is_made)
+        return xyl_complain("cannot make a directory in %s: %s; TMPDIR may "
+                            "name another place",
+                            chosen, strerror(error));
+    if (xyl_keeper_start(server->directory) != 0)
+        return xyl_complain("cannot start a process: %s", strerror(errno));
     return 0;
 }
 
@@ -499,11 +495,9 @@ static int library_init(xyl_server_t *server)
     info_text(&infos[1], PMIX_SYSTEM_TMPDIR, server->directory, PMIX_STRING);
     const pmix_status_t status = PMIx_server_init(&module, infos, INIT_INFOS);
     PMIX_INFO_FREE(infos, INIT_INFOS);
-    if (status != PMIX_SUCCESS) {
-        xyl_complain("the PMIx server does not start: %s",
-                     PMIx_Error_string(status));
-        return -1;
-    }
+    if (status != PMIX_SUCCESS)
+        return xyl_complain("the PMIx server does not start: %s",
+                            PMIx_Error_string(status));
     server->initialized = true;
     the_server = server;
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
@@ -529,10 +523,8 @@ static int name_draw(xyl_server_t *server)
 int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
 {
     xyl_server_t *server = calloc(1, sizeof(*server));
-    if (server == NULL) {
-        xyl_complain("out of memory");
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (server == NULL)
+        return xyl_complain("out of memory");
     server->layout = layout;
     server->ranks = layout->ranks;
     (void)pthread_mutex_init(&server->lock, NULL);
@@ -677,8 +669,7 @@ int xyl_server_environment(xyl_server_t *server, unsigned rank,
         failed = environment_set(&env, host);
     if (failed != 0) {
         xyl_environment_destroy(env);
-        xyl_complain("cannot make the environment of rank %u", rank);
-        return XYL_EXIT_LAUNCHER;
+        return xyl_complain("cannot make the environment of rank %u", rank);
     }
     *env_out = env;
     return 0;

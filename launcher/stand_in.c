@@ -24,10 +24,8 @@ int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
     char *const settings[] = {NULL}; /* those of ranks may be of any kind */
     char **env = NULL;
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0) {
-        xyl_complain("cannot open /dev/null: %s", strerror(errno));
-        return XYL_EXIT_LAUNCHER;
-    }
+    if (null < 0)
+        return xyl_complain("cannot open /dev/null: %s", strerror(errno));
     int code = xyl_server_environment(server, rank, settings, &env);
     if (code == 0) {
         const xyl_spawn_t spawn = {

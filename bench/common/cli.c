@@ -32,17 +32,18 @@ struct getopt_tables {
     size_t letters;
 };
 
-void cli_complain(const char *program, const char *format, ...)
+enum cli_result cli_complain(const char *program, const char *format, ...)
 {
     va_list args;
 
     if (xyl_launched_rank() > 0)
-        return;
+        return CLI_BAD;
     fprintf(stderr, "%s: ", program);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
+    return CLI_BAD;
 }
 
 /* ---- the tables of getopt_long ---- */
@@ -351,9 +352,8 @@ static enum cli_result rest_store(const struct cli *cli, int argc, char **argv,
     }
     if (optind == argc)
         return CLI_RUN;
-    cli_complain(cli->program, "unexpected argument %s; see --help",
-                 argv[optind]);
-    return CLI_BAD;
+    return cli_complain(cli->program, "unexpected argument %s; see --help",
+                        argv[optind]);
 }
 
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,

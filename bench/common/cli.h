@@ -75,8 +75,8 @@ enum cli_result cli_parse_none(const char *program, const char *summary,
 int cli_exit_code(enum cli_result result);
 
 /* One line "program: ..." on standard error; silent on all ranks of a job but
- * the first, which would only repeat it. */
-void cli_complain(const char *program, const char *format, ...)
+ * the first, which would only repeat it. Returns CLI_BAD. */
+enum cli_result cli_complain(const char *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* What --help and --completion print. */

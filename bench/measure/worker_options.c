@@ -130,31 +130,25 @@ static enum cli_result names_resolve(const struct worker_program *program,
 {
     const char *name = program->name;
 
-    if (options->coll_name == NULL) {
-        cli_complain(name, "-c COLL is missing; see --help");
-        return CLI_BAD;
-    }
+    if (options->coll_name == NULL)
+        return cli_complain(name, "-c COLL is missing; see --help");
     options->colls_count = coll_list(options->coll_name, options->colls);
-    if (options->colls_count == 0) {
-        cli_complain(name, "-c %s: there is no such collective; see --help",
-                     options->coll_name);
-        return CLI_BAD;
-    }
+    if (options->colls_count == 0)
+        return cli_complain(name,
+                            "-c %s: there is no such collective; see --help",
+                            options->coll_name);
     options->impl = impl_find(program, options->impl_name);
-    if (options->impl == NULL) {
-        cli_complain(name,
-                     "--impl %s: this program has no such "
-                     "implementation",
-                     options->impl_name);
-        return CLI_BAD;
-    }
+    if (options->impl == NULL)
+        return cli_complain(name,
+                            "--impl %s: this program has no such "
+                            "implementation",
+                            options->impl_name);
     options->tuning.mode = (enum bench_mode)options->mode;
     if (options->window != NULL &&
-        !window_parse(options->window, &options->tuning)) {
-        cli_complain(name, "--window %s: expected N,M with 1 <= N <= M <= 64",
-                     options->window);
-        return CLI_BAD;
-    }
+        !window_parse(options->window, &options->tuning))
+        return cli_complain(name,
+                            "--window %s: expected N,M with 1 <= N <= M <= 64",
+                            options->window);
     algorithm_resolve(options);
     return CLI_RUN;
 }
@@ -170,15 +164,13 @@ static enum cli_result sizes_resolve(const struct worker_program *program,
             text_sizes(options->sizes, options->bytes, WORKER_SIZES_MAX);
         if (options->bytes_count > 0)
             return CLI_RUN;
-        cli_complain(program->name, "--sizes %s: expected 1 ... %d sizes",
-                     options->sizes, WORKER_SIZES_MAX);
-        return CLI_BAD;
+        return cli_complain(program->name,
+                            "--sizes %s: expected 1 ... %d sizes",
+                            options->sizes, WORKER_SIZES_MAX);
     }
-    if (options->bytes_first > options->bytes_last) {
-        cli_complain(program->name, "-b %zu is larger than -e %zu",
-                     options->bytes_first, options->bytes_last);
-        return CLI_BAD;
-    }
+    if (options->bytes_first > options->bytes_last)
+        return cli_complain(program->name, "-b %zu is larger than -e %zu",
+                            options->bytes_first, options->bytes_last);
     /* -e is below 2^41, so there is room. */
     for (; bytes <= options->bytes_last; bytes *= 2)
         options->bytes[options->bytes_count++] = bytes;
@@ -197,10 +189,9 @@ static enum cli_result sums_check(const struct worker_program *program,
     for (i = 0; reduces && i < options->bytes_count; i++) {
         if (options->bytes[i] % sizeof(float) == 0)
             continue;
-        cli_complain(program->name,
-                     "%zu bytes: a reduction sums floats, 4 bytes each",
-                     options->bytes[i]);
-        return CLI_BAD;
+        return cli_complain(program->name,
+                            "%zu bytes: a reduction sums floats, 4 bytes each",
+                            options->bytes[i]);
     }
     return CLI_RUN;
 }
@@ -221,37 +212,26 @@ static enum cli_result combination_check(const struct worker_program *program,
     int is_noise = options->max_ms != NULL || options->noise != NULL;
     int is_delay = options->delay_rank != UINT_MAX;
 
-    if (options->osu && (options->check || options->buffers > 1)) {
-        cli_complain(name, "--osu takes neither --check nor --buffers: nobody "
-                           "writes its one buffer");
-        return CLI_BAD;
-    }
+    if (options->osu && (options->check || options->buffers > 1))
+        return cli_complain(name,
+                            "--osu takes neither --check nor --buffers: nobody "
+                            "writes its one buffer");
     if (options->memory != BENCH_MEMORY_HOST &&
         (options->back_to_back || options->alloc || options->osu ||
-         options->consume || is_noise || is_delay)) {
-        cli_complain(name,
-                     "--mem takes none of --back-to-back, --alloc, --osu, "
-                     "--consume, --max-ms and --one-rank");
-        return CLI_BAD;
-    }
+         options->consume || is_noise || is_delay))
+        return cli_complain(
+            name, "--mem takes none of --back-to-back, --alloc, --osu, "
+                  "--consume, --max-ms and --one-rank");
     if (options->under_way > 1 &&
-        (options->mode == BENCH_BLOCKING || options->osu)) {
-        cli_complain(name, "--under-way takes --mode nonblocking or "
-                           "persistent, and no --osu");
-        return CLI_BAD;
-    }
-    if (options->tasks && program->tasks == NULL) {
-        cli_complain(name, "--tasks: this program has none");
-        return CLI_BAD;
-    }
-    if (options->tasks && (is_noise || is_delay)) {
-        cli_complain(name, "--tasks takes neither noise nor --one-rank");
-        return CLI_BAD;
-    }
-    if (is_noise && is_delay) {
-        cli_complain(name, "noise and --one-rank are two experiments");
-        return CLI_BAD;
-    }
+        (options->mode == BENCH_BLOCKING || options->osu))
+        return cli_complain(name, "--under-way takes --mode nonblocking or "
+                                  "persistent, and no --osu");
+    if (options->tasks && program->tasks == NULL)
+        return cli_complain(name, "--tasks: this program has none");
+    if (options->tasks && (is_noise || is_delay))
+        return cli_complain(name, "--tasks takes neither noise nor --one-rank");
+    if (is_noise && is_delay)
+        return cli_complain(name, "noise and --one-rank are two experiments");
     options->experiment = is_noise   ? WORKER_NOISE
                           : is_delay ? WORKER_DELAY
                                      : WORKER_LATENCY;
@@ -264,16 +244,13 @@ static enum cli_result algorithms_list(const struct worker_program *program,
 {
     xylem_coll_t coll = XYLEM_COLL_COUNT;
 
-    if (options->coll_name != NULL && !coll_parse(options->coll_name, &coll)) {
-        cli_complain(program->name,
-                     "-c %s: there is no such collective; see --help",
-                     options->coll_name);
-        return CLI_BAD;
-    }
-    if (program->algorithms_print == NULL) {
-        cli_complain(program->name, "there are no algorithms to choose from");
-        return CLI_BAD;
-    }
+    if (options->coll_name != NULL && !coll_parse(options->coll_name, &coll))
+        return cli_complain(program->name,
+                            "-c %s: there is no such collective; see --help",
+                            options->coll_name);
+    if (program->algorithms_print == NULL)
+        return cli_complain(program->name,
+                            "there are no algorithms to choose from");
     program->algorithms_print(stdout, coll);
     return CLI_HELP;
 }

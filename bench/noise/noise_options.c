@@ -138,30 +138,24 @@ static enum cli_result cases_resolve(const char *program,
     size_t colls_count = coll_list(options->coll_names, colls);
     size_t sizes_count = text_sizes(options->sizes, sizes, NOISE_SIZES_MAX);
 
-    if (colls_count == 0) {
-        cli_complain(program, "-c %s: there is no such collective",
-                     options->coll_names);
-        return CLI_BAD;
-    }
+    if (colls_count == 0)
+        return cli_complain(program, "-c %s: there is no such collective",
+                            options->coll_names);
     for (i = 0; i < sizes_count; i++)
         if (sizes[i] == 0)
             sizes_count = 0;
-    if (sizes_count == 0) {
-        cli_complain(program, "-s %s: expected 1 ... %d sizes", options->sizes,
-                     NOISE_SIZES_MAX);
-        return CLI_BAD;
-    }
+    if (sizes_count == 0)
+        return cli_complain(program, "-s %s: expected 1 ... %d sizes",
+                            options->sizes, NOISE_SIZES_MAX);
     for (i = 0; i < colls_count; i++) {
         for (k = 0; k < sizes_count; k++) {
             size_t bytes = colls[i] == XYLEM_COLL_BARRIER ? 0 : sizes[k];
 
             if (xyl_coll_traits(colls[i])->reduces &&
-                bytes % sizeof(float) != 0) {
-                cli_complain(program,
-                             "-s %zu: a reduction sums floats, 4 bytes each",
-                             bytes);
-                return CLI_BAD;
-            }
+                bytes % sizeof(float) != 0)
+                return cli_complain(
+                    program, "-s %zu: a reduction sums floats, 4 bytes each",
+                    bytes);
             if (!has_size(options, colls[i], bytes))
                 options->cases[options->cases_count++] =
                     (struct noise_case){.coll = colls[i], .bytes = bytes};
@@ -191,29 +185,21 @@ static enum cli_result names_resolve(const char *program,
     if (options->algorithm != NULL && options->tuning.segment_bytes == 0)
         options->tuning.segment_bytes = forced_segment_bytes;
     if (options->algorithm != NULL &&
-        !is_tree_of_all(options->algorithm, options)) {
-        cli_complain(program,
-                     "--algorithm %s: unknown; --algorithm list shows all",
-                     options->algorithm);
-        return CLI_BAD;
-    }
+        !is_tree_of_all(options->algorithm, options))
+        return cli_complain(
+            program, "--algorithm %s: unknown; --algorithm list shows all",
+            options->algorithm);
     options->tuning.algorithm = options->algorithm;
     if (options->window != NULL &&
-        !window_parse(options->window, &options->tuning)) {
-        cli_complain(program,
-                     "--window %s: expected N,M with 1 <= N <= M <= 64",
-                     options->window);
-        return CLI_BAD;
-    }
-    if (options->raw != NULL && strlen(options->raw) > NOISE_FOLDER_BYTES) {
-        cli_complain(program, "--raw: longer than %d bytes",
-                     NOISE_FOLDER_BYTES);
-        return CLI_BAD;
-    }
-    if (options->resume && options->csv == NULL) {
-        cli_complain(program, "--resume needs --csv FILE");
-        return CLI_BAD;
-    }
+        !window_parse(options->window, &options->tuning))
+        return cli_complain(program,
+                            "--window %s: expected N,M with 1 <= N <= M <= 64",
+                            options->window);
+    if (options->raw != NULL && strlen(options->raw) > NOISE_FOLDER_BYTES)
+        return cli_complain(program, "--raw: longer than %d bytes",
+                            NOISE_FOLDER_BYTES);
+    if (options->resume && options->csv == NULL)
+        return cli_complain(program, "--resume needs --csv FILE");
     return CLI_RUN;
 }
 
@@ -223,10 +209,8 @@ static enum cli_result levels_resolve(const char *program,
 {
     char specs[LEVELS_MAX * LEVEL_NAME_BYTES];
 
-    if (options->max_ms != NULL && options->noise != NULL) {
-        cli_complain(program, "--noise and --max-ms say the same");
-        return CLI_BAD;
-    }
+    if (options->max_ms != NULL && options->noise != NULL)
+        return cli_complain(program, "--noise and --max-ms say the same");
     if (options->max_ms == NULL && options->noise == NULL) {
         if (options->has_delay)
             return CLI_RUN;
@@ -263,26 +247,18 @@ static enum cli_result ranks_resolve(const char *program,
                          : cpus > NOISE_RANKS_MAX ? NOISE_RANKS_MAX
                                                   : (unsigned)cpus;
     if (options->launcher != NULL &&
-        strlen(options->launcher) > NOISE_LAUNCHER_BYTES) {
-        cli_complain(program, "--launcher: longer than %d bytes",
-                     NOISE_LAUNCHER_BYTES);
-        return CLI_BAD;
-    }
-    if (options->under_way > 1 && options->mode == BENCH_BLOCKING) {
-        cli_complain(program,
-                     "--under-way takes --mode nonblocking or persistent");
-        return CLI_BAD;
-    }
-    if (options->root >= options->ranks) {
-        cli_complain(program, "--root %u: the ranks are 0 ... %u",
-                     options->root, options->ranks - 1);
-        return CLI_BAD;
-    }
-    if (options->has_delay && options->delay_rank >= options->ranks) {
-        cli_complain(program, "--one-rank %u: the ranks are 0 ... %u",
-                     options->delay_rank, options->ranks - 1);
-        return CLI_BAD;
-    }
+        strlen(options->launcher) > NOISE_LAUNCHER_BYTES)
+        return cli_complain(program, "--launcher: longer than %d bytes",
+                            NOISE_LAUNCHER_BYTES);
+    if (options->under_way > 1 && options->mode == BENCH_BLOCKING)
+        return cli_complain(
+            program, "--under-way takes --mode nonblocking or persistent");
+    if (options->root >= options->ranks)
+        return cli_complain(program, "--root %u: the ranks are 0 ... %u",
+                            options->root, options->ranks - 1);
+    if (options->has_delay && options->delay_rank >= options->ranks)
+        return cli_complain(program, "--one-rank %u: the ranks are 0 ... %u",
+                            options->delay_rank, options->ranks - 1);
     return CLI_RUN;
 }
 

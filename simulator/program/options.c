@@ -220,27 +220,21 @@ static enum cli_result noise_add(struct simulation *simulation,
     struct noise_level *level = &simulation->noises[simulation->noises_count];
     char error[ERROR_BYTES] = "";
 
-    if (simulation->noises_count == SIM_NOISES_MAX) {
-        cli_complain(simulation->program, "--noise names more than %d",
-                     SIM_NOISES_MAX);
-        return CLI_BAD;
-    }
+    if (simulation->noises_count == SIM_NOISES_MAX)
+        return cli_complain(simulation->program, "--noise names more than %d",
+                            SIM_NOISES_MAX);
     if (sim_noise_parse(text, simulation->ranks_per_node, &level->noise,
-                        &level->trace, error, sizeof error) != XYLEM_OK) {
-        cli_complain(simulation->program, "--noise %s: %s", text, error);
-        return CLI_BAD;
-    }
+                        &level->trace, error, sizeof error) != XYLEM_OK)
+        return cli_complain(simulation->program, "--noise %s: %s", text, error);
     simulation->noises_count++;
     if (level->noise.kind == SIM_NOISE_TRACE)
         level->noise.trace = &level->trace;
     snprintf(level->name, sizeof level->name, "%.*s", SIM_NAME_BYTES - 1, text);
     if (level->noise.kind != SIM_NOISE_NONE &&
-        level->noise.first >= simulation->ranks) {
-        cli_complain(simulation->program,
-                     "--noise %s: hits nobody: the ranks are 0 ... %u", text,
-                     simulation->ranks - 1);
-        return CLI_BAD;
-    }
+        level->noise.first >= simulation->ranks)
+        return cli_complain(simulation->program,
+                            "--noise %s: hits nobody: the ranks are 0 ... %u",
+                            text, simulation->ranks - 1);
     return CLI_RUN;
 }
 
@@ -266,9 +260,8 @@ static enum cli_result arrival_resolve(struct simulation *simulation)
     if (sim_arrivals_parse(simulation->arrival, &simulation->arrivals, error,
                            sizeof error) == XYLEM_OK)
         return CLI_RUN;
-    cli_complain(simulation->program, "--arrival %s: %s", simulation->arrival,
-                 error);
-    return CLI_BAD;
+    return cli_complain(simulation->program, "--arrival %s: %s",
+                        simulation->arrival, error);
 }
 
 /* ---- the rest ---- */
@@ -278,9 +271,8 @@ static enum cli_result memory_resolve(struct simulation *simulation)
     simulation->shares_memory = !simulation->by_messages;
     if (!simulation->by_messages || !simulation->asks_memory)
         return CLI_RUN;
-    cli_complain(simulation->program,
-                 "--messages and --shared-memory say the opposite");
-    return CLI_BAD;
+    return cli_complain(simulation->program,
+                        "--messages and --shared-memory say the opposite");
 }
 
 static enum cli_result machine_resolve(struct simulation *simulation)
@@ -288,26 +280,22 @@ static enum cli_result machine_resolve(struct simulation *simulation)
     char error[ERROR_BYTES] = "";
 
     if (sim_machine_load(simulation->machine_name, &simulation->machine, error,
-                         sizeof error) != XYLEM_OK) {
-        cli_complain(simulation->program, "--machine %s: %s",
-                     simulation->machine_name, error);
-        return CLI_BAD;
-    }
+                         sizeof error) != XYLEM_OK)
+        return cli_complain(simulation->program, "--machine %s: %s",
+                            simulation->machine_name, error);
     if (simulation->ranks_per_node == 0)
         simulation->ranks_per_node = sim_machine_cores(&simulation->machine);
     if ((uint64_t)simulation->nodes * simulation->ranks_per_node >
-        SIM_RANKS_MAX) {
-        cli_complain(
+        SIM_RANKS_MAX)
+        return cli_complain(
             simulation->program, "%u nodes of %u ranks are more than %d ranks",
             simulation->nodes, simulation->ranks_per_node, SIM_RANKS_MAX);
-        return CLI_BAD;
-    }
     simulation->ranks = simulation->nodes * simulation->ranks_per_node;
     if (simulation->root < simulation->ranks)
         return CLI_RUN;
-    cli_complain(simulation->program, "--root %u: the ranks are 0 ... %u",
-                 simulation->root, simulation->ranks - 1);
-    return CLI_BAD;
+    return cli_complain(simulation->program,
+                        "--root %u: the ranks are 0 ... %u", simulation->root,
+                        simulation->ranks - 1);
 }
 
 static const xyl_coll_traits_t *traits_of(const struct simulation *simulation)
@@ -344,30 +332,25 @@ static enum cli_result coll_resolve(struct simulation *simulation)
     const char *program = simulation->program;
     struct coll_part part;
 
-    if (!coll_parse(simulation->coll_name, &simulation->coll)) {
-        cli_complain(program, "-c %s: there is no such collective",
-                     simulation->coll_name);
-        return CLI_BAD;
-    }
+    if (!coll_parse(simulation->coll_name, &simulation->coll))
+        return cli_complain(program, "-c %s: there is no such collective",
+                            simulation->coll_name);
     if (simulation->bytes == 0)
         simulation->bytes =
             has_blocks(simulation) ? block_default : message_default;
     if (simulation->coll == XYLEM_COLL_BARRIER)
         simulation->bytes = 0;
     if (traits_of(simulation)->reduces &&
-        simulation->bytes % sizeof(float) != 0) {
-        cli_complain(program, "-s %zu: a reduction sums floats, 4 bytes each",
-                     simulation->bytes);
-        return CLI_BAD;
-    }
+        simulation->bytes % sizeof(float) != 0)
+        return cli_complain(program,
+                            "-s %zu: a reduction sums floats, 4 bytes each",
+                            simulation->bytes);
     part = part_of(simulation);
     if (has_blocks(simulation) &&
-        simulation->bytes > buffer_bytes_max / coll_blocks(&part)) {
-        cli_complain(program, "-s %zu: %u such blocks are more than %zu GiB",
-                     simulation->bytes, coll_blocks(&part),
-                     buffer_bytes_max >> 30);
-        return CLI_BAD;
-    }
+        simulation->bytes > buffer_bytes_max / coll_blocks(&part))
+        return cli_complain(
+            program, "-s %zu: %u such blocks are more than %zu GiB",
+            simulation->bytes, coll_blocks(&part), buffer_bytes_max >> 30);
     return CLI_RUN;
 }
 
@@ -387,8 +370,7 @@ static enum cli_result algorithm_resolve(struct simulation *simulation)
                            words, sizeof words);
     if (why == NULL)
         return CLI_RUN;
-    cli_complain(simulation->program, "--algorithm %s: %s", text, why);
-    return CLI_BAD;
+    return cli_complain(simulation->program, "--algorithm %s: %s", text, why);
 }
 
 static enum cli_result window_resolve(struct simulation *simulation)
@@ -396,10 +378,9 @@ static enum cli_result window_resolve(struct simulation *simulation)
     if (simulation->window == NULL ||
         window_parse(simulation->window, &simulation->tuning))
         return CLI_RUN;
-    cli_complain(simulation->program,
-                 "--window %s: expected N,M with 1 <= N <= M <= 64",
-                 simulation->window);
-    return CLI_BAD;
+    return cli_complain(simulation->program,
+                        "--window %s: expected N,M with 1 <= N <= M <= 64",
+                        simulation->window);
 }
 
 /* Of all ranks' buffers. */
@@ -423,11 +404,11 @@ static enum cli_result payload_resolve(struct simulation *simulation)
     if (simulation->ranks <= payload_ranks_max &&
         total_bytes(simulation) <= payload_bytes_max)
         return CLI_RUN;
-    cli_complain(simulation->program,
-                 "--payload: buffers of %u ranks need too much memory; at "
-                 "most %u ranks and %zu GiB in all",
-                 simulation->ranks, payload_ranks_max, payload_bytes_max >> 30);
-    return CLI_BAD;
+    return cli_complain(
+        simulation->program,
+        "--payload: buffers of %u ranks need too much memory; at "
+        "most %u ranks and %zu GiB in all",
+        simulation->ranks, payload_ranks_max, payload_bytes_max >> 30);
 }
 
 static enum cli_result kill_resolve(struct simulation *simulation)
@@ -442,11 +423,11 @@ static enum cli_result kill_resolve(struct simulation *simulation)
         word_time(rest + 1, &simulation->kill_time) &&
         simulation->kill_rank < simulation->ranks)
         return CLI_RUN;
-    cli_complain(simulation->program,
-                 "--kill %s: expected RANK@TIME, as in 3@1.5ms, with a rank of "
-                 "0 ... %u",
-                 simulation->kill, simulation->ranks - 1);
-    return CLI_BAD;
+    return cli_complain(
+        simulation->program,
+        "--kill %s: expected RANK@TIME, as in 3@1.5ms, with a rank of "
+        "0 ... %u",
+        simulation->kill, simulation->ranks - 1);
 }
 
 static enum cli_result jitter_resolve(struct simulation *simulation)
@@ -454,9 +435,9 @@ static enum cli_result jitter_resolve(struct simulation *simulation)
     if (simulation->jitter_text == NULL ||
         word_time(simulation->jitter_text, &simulation->jitter))
         return CLI_RUN;
-    cli_complain(simulation->program, "--jitter %s: expected a time, as in 2us",
-                 simulation->jitter_text);
-    return CLI_BAD;
+    return cli_complain(simulation->program,
+                        "--jitter %s: expected a time, as in 2us",
+                        simulation->jitter_text);
 }
 
 static int has_elastic(const struct simulation *simulation)
@@ -477,26 +458,21 @@ static enum cli_result combination_check(struct simulation *simulation)
 
     if (simulation->trace != NULL &&
         (simulation->contenders_count != 1 || simulation->noises_count > 1 ||
-         simulation->seeds > 1 || simulation->jobs > 1)) {
-        cli_complain(program, "--trace records one run: it needs one --impl, "
-                              "at most one --noise, one seed and one job");
-        return CLI_BAD;
-    }
+         simulation->seeds > 1 || simulation->jobs > 1))
+        return cli_complain(program,
+                            "--trace records one run: it needs one --impl, "
+                            "at most one --noise, one seed and one job");
     if (has_elastic(simulation) &&
-        (simulation->has_kill || simulation->payload != SIM_PAYLOAD_NONE)) {
-        cli_complain(program, "elastic moves no data and knows no deaths: it "
-                              "takes neither --payload nor --kill");
-        return CLI_BAD;
-    }
-    if (simulation->resume && simulation->csv == NULL) {
-        cli_complain(program, "--resume needs --csv FILE");
-        return CLI_BAD;
-    }
-    if (simulation->seed > UINT_MAX - simulation->seeds) {
-        cli_complain(program, "--seed %u with --seeds %u: there are only %u",
-                     simulation->seed, simulation->seeds, UINT_MAX);
-        return CLI_BAD;
-    }
+        (simulation->has_kill || simulation->payload != SIM_PAYLOAD_NONE))
+        return cli_complain(program,
+                            "elastic moves no data and knows no deaths: it "
+                            "takes neither --payload nor --kill");
+    if (simulation->resume && simulation->csv == NULL)
+        return cli_complain(program, "--resume needs --csv FILE");
+    if (simulation->seed > UINT_MAX - simulation->seeds)
+        return cli_complain(program,
+                            "--seed %u with --seeds %u: there are only %u",
+                            simulation->seed, simulation->seeds, UINT_MAX);
     return CLI_RUN;
 }
 
