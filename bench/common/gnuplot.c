@@ -9,6 +9,7 @@
 
 #include "bench/common/child.h"
 #include "bench/common/results.h"
+#include "bench/common/sorted.h"
 
 enum {
     PATH_BYTES = 4096,
@@ -168,13 +169,6 @@ static int pipe_close(FILE *pipe, const char *program, const char *path)
 
 /* ---- axes ---- */
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 double gnuplot_axis_end(const double *values, size_t count)
 {
     double *sorted = calloc(count + 1, sizeof *sorted), end = 0;
@@ -184,7 +178,7 @@ double gnuplot_axis_end(const double *values, size_t count)
         return 1;
     }
     memcpy(sorted, values, count * sizeof *values);
-    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    sorted_make(sorted, count);
     end = fmin(sorted[count - 1], CUT * sorted[(count - 1) * 3 / 4]);
     free(sorted);
     return end > 0 ? end : 1;

@@ -59,7 +59,8 @@ struct bench_impl {
      * lasts until the next question. */
     const char *(*refusal)(void *state, const struct bench_call *call);
     /* Gets ready for `count` calls that differ in buffers and slots only; they
-     * are borrowed until release. Collective over the job. */
+     * are borrowed until release. Collective over the job. NULL: there is
+     * nothing to get ready, nor to release. */
     xylem_status_t (*prepare)(void *state, const struct bench_call *calls,
                               unsigned count);
     /* Runs one of the calls prepared, in the mode asked for; returns when it

@@ -17,6 +17,7 @@ struct event_state {
     xylem_request_t *kept;     /* a rival's last request; NULL: none */
     xylem_coll_args_t kept_args;
     uint64_t local_units; /* impl_local's work per call */
+    void *nccl;           /* impl_nccl's own state */
 };
 
 #endif

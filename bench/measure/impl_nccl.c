@@ -10,7 +10,7 @@
 
 #include "bench/measure/coll.h"
 #include "bench/measure/device.h"
-#include "bench/measure/impl.h"
+#include "bench/measure/impl_event.h"
 
 /* As nccl.h has them. */
 enum { NCCL_SUCCESS = 0, NCCL_UINT8 = 1, NCCL_FLOAT32 = 7, NCCL_SUM = 0 };
@@ -38,15 +38,14 @@ struct nccl {
 };
 
 struct nccl_state {
-    void *event; /* impl_event's */
     struct nccl nccl;
     struct bench_device *device;
     nccl_comm_t comm;
 };
 
-static const struct bench_impl *event(void)
+static struct nccl_state *state_of(void *arg)
 {
-    return impl_event();
+    return ((struct event_state *)arg)->nccl;
 }
 
 static xylem_status_t checked(const struct nccl_state *state, int error)
@@ -100,21 +99,22 @@ static xylem_status_t library_open(struct nccl_state *state)
     return XYLEM_ERR_UNSUPPORTED;
 }
 
-static xylem_status_t comm_create(struct nccl_state *state)
+static xylem_status_t comm_create(struct event_state *event,
+                                  struct nccl_state *state)
 {
-    uint32_t rank = event()->rank(state->event);
+    uint32_t rank = xylem_team_rank(event->world);
     nccl_id_t id;
     xylem_status_t status = device_open(rank, &state->device);
 
     if (status == XYLEM_OK && rank == 0)
         status = checked(state, state->nccl.get_id(&id));
     if (status == XYLEM_OK)
-        status = event()->bcast(state->event, &id, sizeof id, 0);
+        status = impl_event()->bcast(event, &id, sizeof id, 0);
     if (status != XYLEM_OK)
         return status;
     device_use(state->device);
     return checked(state, state->nccl.comm_init(
-                              &state->comm, (int)event()->size(state->event),
+                              &state->comm, (int)xylem_team_size(event->world),
                               id, (int)rank));
 }
 
@@ -122,30 +122,31 @@ static xylem_status_t nccl_open(const struct bench_tuning *tuning,
                                 void **state_out)
 {
     struct nccl_state *state = calloc(1, sizeof *state);
+    struct event_state *event;
     xylem_status_t status;
 
     if (state == NULL)
         return XYLEM_ERR_NO_MEMORY;
     status = library_open(state);
     if (status == XYLEM_OK)
-        status = event()->open(tuning, &state->event);
-    if (status == XYLEM_OK)
-        status = comm_create(state);
-    if (status == XYLEM_OK)
-        *state_out = state;
-    else
+        status = impl_event()->open(tuning, state_out);
+    if (status != XYLEM_OK) {
         free(state);
-    return status;
+        return status;
+    }
+    event = *state_out;
+    event->nccl = state;
+    return comm_create(event, state);
 }
 
 static void nccl_close(void *arg)
 {
-    struct nccl_state *state = arg;
+    struct nccl_state *state = state_of(arg);
 
     (void)checked(state, state->nccl.comm_destroy(state->comm));
     device_close(state->device);
-    event()->close(state->event);
     free(state);
+    impl_event()->close(arg);
 }
 
 /* ---- what is measured ---- */
@@ -158,20 +159,6 @@ static const char *nccl_refusal(void *arg, const struct bench_call *call)
         call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
         return NULL;
     return "NCCL has no such collective";
-}
-
-static xylem_status_t nccl_prepare(void *arg, const struct bench_call *calls,
-                                   unsigned count)
-{
-    (void)arg;
-    (void)calls;
-    (void)count;
-    return XYLEM_OK;
-}
-
-static void nccl_release(void *arg)
-{
-    (void)arg;
 }
 
 static int begin(const struct nccl_state *state, const struct bench_call *call,
@@ -198,70 +185,29 @@ static int begin(const struct nccl_state *state, const struct bench_call *call,
 
 static xylem_status_t nccl_run(void *arg, const struct bench_call *call)
 {
-    struct nccl_state *state = arg;
+    struct nccl_state *state = state_of(arg);
     xylem_status_t status =
         checked(state, begin(state, call, device_stream(state->device)));
 
     return status == XYLEM_OK ? device_wait(state->device) : status;
 }
 
-/* ---- what the measuring itself needs ---- */
-
-static uint32_t nccl_rank(void *arg)
-{
-    return event()->rank(((struct nccl_state *)arg)->event);
-}
-
-static uint32_t nccl_size(void *arg)
-{
-    return event()->size(((struct nccl_state *)arg)->event);
-}
-
-static xylem_status_t nccl_bcast(void *arg, void *buf, size_t bytes,
-                                 uint32_t root)
-{
-    return event()->bcast(((struct nccl_state *)arg)->event, buf, bytes, root);
-}
-
-static xylem_status_t nccl_reduce(void *arg, const void *send, void *recv,
-                                  size_t bytes, uint32_t root)
-{
-    return event()->reduce(((struct nccl_state *)arg)->event, send, recv, bytes,
-                           root);
-}
-
-static xylem_status_t nccl_barrier(void *arg)
-{
-    return event()->barrier(((struct nccl_state *)arg)->event);
-}
-
-static void nccl_progress(void *arg)
-{
-    event()->progress(((struct nccl_state *)arg)->event);
-}
-
-static xylem_status_t nccl_gather(void *arg, const double *mine, size_t count,
-                                  double *all)
-{
-    return event()->gather(((struct nccl_state *)arg)->event, mine, count, all);
-}
-
 const struct bench_impl *impl_nccl(void)
 {
-    static const struct bench_impl impl = {.name = "nccl",
-                                           .open = nccl_open,
-                                           .close = nccl_close,
-                                           .rank = nccl_rank,
-                                           .size = nccl_size,
-                                           .refusal = nccl_refusal,
-                                           .prepare = nccl_prepare,
-                                           .run = nccl_run,
-                                           .release = nccl_release,
-                                           .bcast = nccl_bcast,
-                                           .reduce = nccl_reduce,
-                                           .barrier = nccl_barrier,
-                                           .progress = nccl_progress,
-                                           .gather = nccl_gather};
+    static struct bench_impl impl;
 
+    impl = *impl_event();
+    impl.name = "nccl";
+    impl.open = nccl_open;
+    impl.close = nccl_close;
+    impl.refusal = nccl_refusal;
+    impl.prepare = NULL;
+    impl.release = NULL;
+    impl.run = nccl_run;
+    impl.start = NULL;
+    impl.finish = NULL;
+    impl.take = NULL;
+    impl.give = NULL;
+    impl.room = NULL;
     return &impl;
 }

@@ -88,21 +88,6 @@ static xylem_status_t waitall_run(void *state, const struct bench_call *call)
     return run(state, RIVAL_WAITALL, call);
 }
 
-/* Nothing: the one request that is kept serves all buffers. */
-static xylem_status_t rival_prepare(void *state, const struct bench_call *calls,
-                                    unsigned count)
-{
-    (void)state;
-    (void)calls;
-    (void)count;
-    return XYLEM_OK;
-}
-
-static void rival_release(void *state)
-{
-    (void)state;
-}
-
 static void rival_close(void *arg)
 {
     struct event_state *state = arg;
@@ -118,8 +103,9 @@ static struct bench_impl rival(const char *name)
     impl.name = name;
     impl.close = rival_close;
     impl.refusal = rival_refusal;
-    impl.prepare = rival_prepare;
-    impl.release = rival_release;
+    /* The one request that is kept serves all buffers. */
+    impl.prepare = NULL;
+    impl.release = NULL;
     impl.start = NULL;
     impl.finish = NULL;
     return impl;

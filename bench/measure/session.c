@@ -153,7 +153,10 @@ static xylem_status_t list_prepare(struct session *session)
             .bytes = work->bytes,
             .root = root_of(session, slot),
             .slot = slot};
-    return work->impl->prepare(work->state, session->list, session->list_count);
+    return work->impl->prepare == NULL
+               ? XYLEM_OK
+               : work->impl->prepare(work->state, session->list,
+                                     session->list_count);
 }
 
 xylem_status_t session_begin(struct session *session,
@@ -184,7 +187,8 @@ void session_end(struct session *session)
 {
     const struct workload *work = session->work;
 
-    work->impl->release(work->state);
+    if (work->impl->release != NULL)
+        work->impl->release(work->state);
     gate_close(session->gate);
     if (session->there.inputs != NULL)
         device_give(work->device, session->there.inputs);

@@ -6,23 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/sorted.h"
 #include "simulator/random.h"
 
 enum { RESAMPLES = 1000 };
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 double stats_median(double *values, size_t count)
 {
     if (count == 0)
         return 0;
-    qsort(values, count, sizeof *values, compare_doubles);
+    sorted_make(values, count);
     if (count % 2 == 1)
         return values[count / 2];
     return (values[count / 2 - 1] + values[count / 2]) / 2;
@@ -64,7 +57,7 @@ struct stats_range stats_interval(const double *values, size_t count)
         medians[i] = stats_median(drawn, count);
     }
     memcpy(drawn, values, count * sizeof *values);
-    qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
+    sorted_make(medians, RESAMPLES);
     return (struct stats_range){.min = medians[RESAMPLES / 40],
                                 .avg = stats_median(drawn, count),
                                 .max = medians[RESAMPLES - 1 - RESAMPLES / 40]};

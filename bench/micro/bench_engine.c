@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/common/cli.h"
+#include "bench/common/sorted.h"
 #include "collectives/api/modules.h"
 #include "progress/engine/engine.h"
 #include "runtime/core/context.h"
@@ -146,16 +147,9 @@ static double forward_ns(xylem_context_t *context, xylem_request_t *request)
 
 /* ---- report ---- */
 
-static int compare(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
 static double median(double *values)
 {
-    qsort(values, ROUNDS, sizeof *values, compare);
+    sorted_make(values, ROUNDS);
     return values[ROUNDS / 2];
 }
 

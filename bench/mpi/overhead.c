@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "bench/common/cli.h"
+#include "bench/common/sorted.h"
 #include "include/xylem.h"
 
 /* Short runs, and many: on a shared machine most are not interrupted. */
@@ -32,13 +33,6 @@ static double now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* ---- a call by either ---- */
@@ -137,7 +131,7 @@ static const struct {
 
 static double median(double *values)
 {
-    qsort(values, RUNS, sizeof *values, compare);
+    sorted_make(values, RUNS);
     return values[RUNS / 2];
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "bench/common/cli.h"
+#include "bench/common/sorted.h"
 
 enum { RUNS = 31 };
 
@@ -28,13 +29,6 @@ static void work(long turns)
     for (i = 0; i < turns; i++)
         x = x * 1.0000001 + 1e-9;
     sink = x;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* The median over runs of the mean over ranks, in seconds. */
@@ -56,7 +50,7 @@ static double measure(char *buf, int bytes, long turns)
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         times[i] = sum / size;
     }
-    qsort(times, RUNS, sizeof *times, compare);
+    sorted_make(times, RUNS);
     return times[RUNS / 2];
 }
 

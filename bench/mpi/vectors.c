@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "bench/common/cli.h"
+#include "bench/common/sorted.h"
 
 enum { RUNS = 101, CALLS = 200, STEP = 600, BLOCKS_MAX = 32 };
 
@@ -28,13 +29,6 @@ static double now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 static MPI_Datatype make(size_t shape)
@@ -76,8 +70,8 @@ static void measure(size_t shape, int rank)
         made[i] = run(shape, 0);
         kept[i] = run(shape, 1);
     }
-    qsort(made, RUNS, sizeof *made, compare);
-    qsort(kept, RUNS, sizeof *kept, compare);
+    sorted_make(made, RUNS);
+    sorted_make(kept, RUNS);
     if (rank == 0)
         printf("%2d x %3d doubles, %6d B:  made %8.0f ns  kept %8.0f ns\n",
                shapes[shape].blocks, shapes[shape].length,

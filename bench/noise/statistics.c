@@ -3,12 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
+#include "bench/common/sorted.h"
 
 static double at_part(const double *sorted, size_t count, double part)
 {
@@ -23,7 +18,7 @@ struct statistics statistics_of(double *values, size_t count)
 
     if (count == 0)
         return (struct statistics){0};
-    qsort(values, count, sizeof *values, compare_doubles);
+    sorted_make(values, count);
     for (i = 0; i < count; i++)
         sum += values[i];
     for (i = 0; i < count; i++) {
@@ -53,8 +48,8 @@ double statistics_distance(double *one, size_t one_count, double *other,
 
     if (one_count == 0 || other_count == 0)
         return one_count == other_count ? 0 : 1;
-    qsort(one, one_count, sizeof *one, compare_doubles);
-    qsort(other, other_count, sizeof *other, compare_doubles);
+    sorted_make(one, one_count);
+    sorted_make(other, other_count);
     while (i < one_count && k < other_count) {
         double value = one[i] < other[k] ? one[i] : other[k];
 
