@@ -25,26 +25,29 @@ static void *chunk_add(sim_world_t *world, size_t bytes, int is_messages)
     return chunk + 1;
 }
 
-static void messages_add(sim_world_t *world)
+/* Messages, or receives: what begins with a sim_match_t. */
+static void matches_add(sim_world_t *world, sim_match_t **unused, size_t bytes)
 {
-    sim_message_t *fresh = chunk_add(world, sizeof *fresh, 1);
-    int i;
+    char *fresh = chunk_add(world, bytes, unused == &world->free_messages);
+    sim_match_t *match;
+    size_t i;
 
-    for (i = CHUNK_OBJECTS - 1; i >= 0; i--) {
-        fresh[i].match.next = world->free_messages;
-        world->free_messages = &fresh[i].match;
+    for (i = CHUNK_OBJECTS; i-- > 0;) {
+        match = (sim_match_t *)(void *)(fresh + i * bytes);
+        match->next = *unused;
+        *unused = match;
     }
 }
 
-static void receives_add(sim_world_t *world)
+static void *match_take(sim_world_t *world, sim_match_t **unused, size_t bytes)
 {
-    sim_receive_t *fresh = chunk_add(world, sizeof *fresh, 0);
-    int i;
+    sim_match_t *match;
 
-    for (i = CHUNK_OBJECTS - 1; i >= 0; i--) {
-        fresh[i].match.next = world->free_receives;
-        world->free_receives = &fresh[i].match;
-    }
+    if (*unused == NULL)
+        matches_add(world, unused, bytes);
+    match = *unused;
+    *unused = match->next;
+    return match;
 }
 
 static void items_add(sim_world_t *world)
@@ -60,13 +63,7 @@ static void items_add(sim_world_t *world)
 
 sim_message_t *sim_message_take(sim_world_t *world)
 {
-    sim_match_t *match;
-
-    if (world->free_messages == NULL)
-        messages_add(world);
-    match = world->free_messages;
-    world->free_messages = match->next;
-    return (sim_message_t *)(void *)match;
+    return match_take(world, &world->free_messages, sizeof(sim_message_t));
 }
 
 void sim_message_reserve(sim_message_t *message, size_t bytes)
@@ -89,13 +86,7 @@ void sim_message_release(sim_world_t *world, sim_message_t *message)
 
 sim_receive_t *sim_receive_take(sim_world_t *world)
 {
-    sim_match_t *match;
-
-    if (world->free_receives == NULL)
-        receives_add(world);
-    match = world->free_receives;
-    world->free_receives = match->next;
-    return (sim_receive_t *)(void *)match;
+    return match_take(world, &world->free_receives, sizeof(sim_receive_t));
 }
 
 void sim_receive_free(sim_world_t *world, sim_receive_t *receive)
@@ -128,8 +119,8 @@ void sim_world_reserve(sim_world_t *world, uint32_t messages, size_t bytes)
     uint32_t i;
 
     for (i = 0; i < messages; i += CHUNK_OBJECTS) {
-        messages_add(world);
-        receives_add(world);
+        matches_add(world, &world->free_messages, sizeof(sim_message_t));
+        matches_add(world, &world->free_receives, sizeof(sim_receive_t));
         items_add(world); /* one for each end, and its wake-up */
         items_add(world);
     }
