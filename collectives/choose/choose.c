@@ -16,27 +16,6 @@
 
 /* ---- what is looked up ---- */
 
-/* Where blocks vary: the mean of those that all ranks know alike, in bytes,
- * because ranks may describe them by different types; 0 where they know none. A
- * rank's own count would lead ranks apart. */
-static uint64_t common_bytes(const xylem_team_t *team,
-                             const xylem_coll_args_t *args)
-{
-    uint64_t sum = 0;
-    uint32_t i;
-
-    assert(team->size > 0);
-    if (args->coll != XYLEM_COLL_ALLGATHERV &&
-        args->coll != XYLEM_COLL_REDUCE_SCATTER)
-        return 0;
-    for (i = 0; i < team->size; i++)
-        sum += args->recv_counts[i];
-    return sum *
-           xylem_type_bytes(args->recv_count != 0 ? args->recv_type
-                                                  : args->type) /
-           team->size;
-}
-
 static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
                          const xyl_query_t *query, int has_tag)
 {
@@ -339,7 +318,7 @@ static xylem_status_t problem_outline(xylem_team_t *team,
     xyl_device_outline(team, args, memory_of(args, way), problem);
     problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (xyl_coll_varies(args->coll)) {
-        problem->count = common_bytes(team, args);
+        problem->count = xyl_call_common_bytes(team, args);
         problem->element_bytes = 1;
     }
     problem->combines_sums = xyl_call_is_reproducible(team, args) &&

@@ -1,5 +1,6 @@
 #include "collectives/data/call.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "collectives/data/binned.h"
@@ -29,6 +30,25 @@ int xyl_call_takes_any_order(const xylem_team_t *team,
             team->context->config.reduce_order == XYL_ORDER_ARRIVAL ||
             (xyl_coll_traits(args->coll)->reduces &&
              xyl_op_is_orderless(args->op, args->type)));
+}
+
+uint64_t xyl_call_common_bytes(const xylem_team_t *team,
+                               const xylem_coll_args_t *args)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    assert(team->size > 0);
+    if ((args->coll != XYLEM_COLL_ALLGATHERV &&
+         args->coll != XYLEM_COLL_REDUCE_SCATTER) ||
+        args->recv_counts == NULL)
+        return 0;
+    for (i = 0; i < team->size; i++)
+        sum += args->recv_counts[i];
+    return sum *
+           xylem_type_bytes(args->recv_count != 0 ? args->recv_type
+                                                  : args->type) /
+           team->size;
 }
 
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,

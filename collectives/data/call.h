@@ -33,6 +33,12 @@ int xyl_call_is_reproducible(const xylem_team_t *team,
 int xyl_call_takes_any_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative);
 
+/* Where blocks vary: the mean of those that all ranks know alike, in bytes,
+ * because ranks may describe them by different types; 0 where they know none,
+ * or the counts are missing. A rank's own count would lead ranks apart. */
+uint64_t xyl_call_common_bytes(const xylem_team_t *team,
+                               const xylem_coll_args_t *args);
+
 /* The part of the problem that says nothing of differing blocks. */
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
                       xyl_way_t way, int is_commutative,

@@ -436,24 +436,10 @@ static int directory_prepare(xyl_device_plan_t *plan)
                                  plan->device) != NULL;
 }
 
-static uint32_t one_phase(const xyl_problem_t *problem)
-{
-    (void)problem;
-    return 1;
-}
-
-static uint32_t one_phase_of(const xyl_device_plan_t *plan)
-{
-    (void)plan;
-    return 1;
-}
-
 #define DIRECTORY_DESIGN(assigns)                                              \
     {                                                                          \
-        .room_bytes = directory_room_bytes, .phases_max = one_phase,           \
-        .tasks_max = one_phase, .phases = one_phase_of,                        \
-        .prepare = directory_prepare, .add_phase = directory_add,              \
-        .is_dynamic = (assigns),                                               \
+        .room_bytes = directory_room_bytes, .prepare = directory_prepare,      \
+        .add_phase = directory_add, .is_dynamic = (assigns),                   \
     }
 
 static void cuda_static_add_stages(xyl_han_t *han)

@@ -26,6 +26,7 @@ enum { UNIT = 256 /* elements: parts of workers begin at multiples */ };
 typedef struct writer {
     const xyl_device_plan_t *plan;
     uint32_t part, parts; /* this worker's, of so many */
+    uint64_t begin, end;  /* of it, in a message or in a block */
     uint32_t count;       /* tasks so far */
     int is_open;          /* the last task has room for moves */
     int has_failed;
@@ -47,6 +48,14 @@ static int is_worker(const xyl_device_plan_t *plan, uint32_t rank)
     return 1;
 }
 
+static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
+{
+    uint64_t units = (count + UNIT - 1) / UNIT;
+    uint64_t at = xyl_part_at(units, parts, part) * UNIT;
+
+    return at < count ? at : count;
+}
+
 /* 0: this rank does not work. */
 static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
 {
@@ -62,15 +71,11 @@ static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
         }
         writer->parts++;
     }
+    if (works) {
+        writer->begin = part_at(plan->count, writer->parts, writer->part);
+        writer->end = part_at(plan->count, writer->parts, writer->part + 1);
+    }
     return works;
-}
-
-static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
-{
-    uint64_t units = (count + UNIT - 1) / UNIT;
-    uint64_t at = xyl_part_at(units, parts, part) * UNIT;
-
-    return at < count ? at : count;
 }
 
 /* ---- operands ---- */
@@ -79,9 +84,8 @@ static char *operand(writer_t *writer, uint32_t rank, int is_input)
 {
     const xyl_device_plan_t *plan = writer->plan;
     const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-    char *opened = xyl_device_open(
-        plan->context, plan->library, offer->owner, plan->device,
-        is_input ? &offer->input : &offer->result, plan->exec);
+    char *opened = xyl_device_operand(
+        plan, rank, is_input ? &offer->input : &offer->result);
 
     if (opened == NULL)
         writer->has_failed = 1;
@@ -127,19 +131,17 @@ static void add_result(writer_t *writer, xyl_cuda_combine_t *combine,
 static void write_message(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
-    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
-    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
     xyl_cuda_combine_t *combine;
     uint32_t rank;
 
-    if (begin == end)
+    if (writer->begin == writer->end)
         return;
-    combine = combine_next(writer, end - begin);
+    combine = combine_next(writer, writer->end - writer->begin);
     for (rank = 0; rank < plan->problem.ranks; rank++) {
         if (xyl_device_offer(plan, rank)->input_bytes != 0)
-            add_input(writer, combine, rank, begin);
+            add_input(writer, combine, rank, writer->begin);
         if (xyl_device_offer(plan, rank)->result_bytes != 0)
-            add_result(writer, combine, rank, begin);
+            add_result(writer, combine, rank, writer->begin);
     }
     if (combine->results == 0)
         writer->count--; /* a broadcast of one rank */
@@ -148,16 +150,16 @@ static void write_message(writer_t *writer)
 static void write_gathered(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
-    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
-    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
     xyl_cuda_combine_t *combine;
     uint32_t block, rank;
 
-    for (block = 0; block < plan->problem.ranks && begin < end; block++) {
-        combine = combine_next(writer, end - begin);
-        add_input(writer, combine, block, begin);
+    for (block = 0; block < plan->problem.ranks && writer->begin < writer->end;
+         block++) {
+        combine = combine_next(writer, writer->end - writer->begin);
+        add_input(writer, combine, block, writer->begin);
         for (rank = 0; rank < plan->problem.ranks; rank++)
-            add_result(writer, combine, rank, block * plan->count + begin);
+            add_result(writer, combine, rank,
+                       block * plan->count + writer->begin);
     }
 }
 
@@ -166,18 +168,17 @@ static void write_gathered(writer_t *writer)
 static void write_prefixes(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
-    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
-    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
     uint32_t with_own = plan->problem.coll == XYLEM_COLL_SCAN, rank, other;
     xyl_cuda_combine_t *combine;
 
-    for (rank = plan->problem.ranks; rank-- > 0 && begin < end;) {
+    for (rank = plan->problem.ranks;
+         rank-- > 0 && writer->begin < writer->end;) {
         if (rank + with_own == 0)
             break;
-        combine = combine_next(writer, end - begin);
+        combine = combine_next(writer, writer->end - writer->begin);
         for (other = 0; other < rank + with_own; other++)
-            add_input(writer, combine, other, begin);
-        add_result(writer, combine, rank, begin);
+            add_input(writer, combine, other, writer->begin);
+        add_result(writer, combine, rank, writer->begin);
     }
 }
 
@@ -336,25 +337,11 @@ static int ipc_write(xyl_device_plan_t *plan, uint32_t phase)
     return writer.has_failed ? -1 : (int)writer.count;
 }
 
-static uint32_t ipc_phases_max(const xyl_problem_t *problem)
-{
-    (void)problem;
-    return 1;
-}
-
-static uint32_t ipc_phases(const xyl_device_plan_t *plan)
-{
-    (void)plan;
-    return 1;
-}
-
 static void cuda_ipc_add_stages(xyl_han_t *han)
 {
     static const xyl_device_design_t ipc = {
         .shares_buffers = 1,
-        .phases_max = ipc_phases_max,
         .tasks_max = ipc_tasks_max,
-        .phases = ipc_phases,
         .write = ipc_write,
     };
 

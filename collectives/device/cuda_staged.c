@@ -301,12 +301,6 @@ static uint64_t pair_room_bytes(const xyl_device_plan_t *plan)
     return COPIES * place_bytes(plan);
 }
 
-static uint32_t one_task(const xyl_problem_t *problem)
-{
-    (void)problem;
-    return 1;
-}
-
 static uint32_t phases_for(const xyl_device_plan_t *plan, grouping_t grouping)
 {
     uint32_t leaders;
@@ -333,7 +327,6 @@ static uint32_t phases_for(const xyl_device_plan_t *plan, grouping_t grouping)
         static const xyl_device_design_t design = {                            \
             .room_bytes = (room),                                              \
             .phases_max = name##_phases_max,                                   \
-            .tasks_max = one_task,                                             \
             .phases = name##_phases,                                           \
             .write = name##_write,                                             \
         };                                                                     \

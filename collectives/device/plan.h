@@ -65,10 +65,10 @@ typedef struct xyl_device_design {
     int shares_buffers;
     /* Bytes of that room. */
     uint64_t (*room_bytes)(const xyl_device_plan_t *plan);
-    /* Phases at most, and tasks of a rank in one of them. */
+    /* Phases at most, and tasks of a rank in one of them; NULL: 1. */
     uint32_t (*phases_max)(const xyl_problem_t *problem);
     uint32_t (*tasks_max)(const xyl_problem_t *problem);
-    /* When all offers are there: phases in all. Alike on all ranks. */
+    /* When all offers are there: phases in all. Alike on all ranks. NULL: 1. */
     uint32_t (*phases)(const xyl_device_plan_t *plan);
     /* This rank's tasks in a phase, in the order in which they have to run.
      * Less than 0: memory of another rank cannot be opened. */

@@ -62,11 +62,6 @@ static void device_start(xyl_stage_t *stage)
     (void)stage;
 }
 
-static void device_cancel(xyl_stage_t *stage)
-{
-    (void)stage;
-}
-
 /* ---- publish ---- */
 
 /* Some byte of it: where elements with gaps begin there need not be any. */
@@ -250,7 +245,6 @@ static const xyl_stage_ops_t publish_ops = {
     .name = "publish",
     .start = device_start,
     .segment_ready = publish,
-    .cancel = device_cancel,
     .bind = publish_bind,
 };
 
@@ -393,7 +387,9 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
         xyl_device_reach_learn(plan, xyl_device_reach_of(plan->context));
         plan->is_direct = 0;
     }
-    plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
+    plan->phases = (uint32_t)plan->is_direct;
+    if (plan->is_direct && plan->design->phases != NULL)
+        plan->phases = plan->design->phases(plan);
     way_set(plan);
     if (plan->is_direct)
         status = lengths_check(plan);
@@ -469,7 +465,6 @@ static const xyl_stage_ops_t work_ops = {
     .name = "work",
     .start = device_start,
     .segment_ready = work,
-    .cancel = device_cancel,
     .bind = no_bind,
 };
 
@@ -531,7 +526,6 @@ static const xyl_stage_ops_t finish_ops = {
     .name = "finish",
     .start = device_start,
     .segment_ready = finish,
-    .cancel = device_cancel,
     .bind = no_bind,
 };
 
@@ -634,10 +628,13 @@ static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
         if (plan->cell == NULL)
             no_memory(han);
     }
-    plan->tasks_max =
-        plan->library == NULL ? 1 : plan->design->tasks_max(problem);
+    plan->tasks_max = 1;
+    if (plan->library != NULL && plan->design->tasks_max != NULL)
+        plan->tasks_max = plan->design->tasks_max(problem);
     plan->tasks = xyl_arena_array(arena, plan->tasks_max, sizeof *plan->tasks);
-    plan->phases_max = plan->design->phases_max(problem);
+    plan->phases_max = plan->design->phases_max == NULL
+                           ? 1
+                           : plan->design->phases_max(problem);
     plan->barriers =
         xyl_arena_array(arena, plan->phases_max, sizeof(xyl_stage_t *));
     if (plan->tasks == NULL || plan->barriers == NULL)

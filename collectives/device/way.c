@@ -36,37 +36,13 @@ enum { RESERVE_LEAST = 4, RESERVE_MOST = 256 };
 
 /* ---- which calls ---- */
 
-static uint64_t sum_of(const xylem_team_t *team, const uint64_t *counts)
-{
-    uint64_t sum = 0;
-    uint32_t i;
-
-    for (i = 0; counts != NULL && i < team->size; i++)
-        sum += counts[i];
-    return sum;
-}
-
 /* The bytes of a call as rules count them, alike on all ranks. */
 static uint64_t bytes_of(const xylem_team_t *team,
                          const xylem_coll_args_t *args)
 {
-    uint64_t type_bytes = xylem_type_bytes(args->type);
-
-    switch ((int)args->coll) {
-    case XYLEM_COLL_ALLGATHERV:
-        return sum_of(team, args->recv_counts) *
-               xylem_type_bytes(args->recv_count != 0 ? args->recv_type
-                                                      : args->type) /
-               team->size;
-    case XYLEM_COLL_REDUCE_SCATTER:
-        return sum_of(team, args->recv_counts) * type_bytes / team->size;
-    case XYLEM_COLL_GATHERV:
-    case XYLEM_COLL_SCATTERV:
-    case XYLEM_COLL_ALLTOALLV:
-        return 0;
-    default:
-        return args->count * type_bytes;
-    }
+    return xyl_coll_varies(args->coll)
+               ? xyl_call_common_bytes(team, args)
+               : args->count * xylem_type_bytes(args->type);
 }
 
 /* That a kernel may exist for it; if none does after all, ranks say so. */
