@@ -8,6 +8,7 @@
  *   giants        elements with data far apart, in all calls; one bcast of more
  *                 than 2 GiB
  *   giants long   elements of more than 2 GiB in all calls */
+#define _GNU_SOURCE /* memfd_create */
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>

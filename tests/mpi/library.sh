@@ -46,7 +46,9 @@ mpi_intel_fortran()
 mpi_choose()
 {
     mpi_front=libxylem-mpi.so
-    [[ $1 != openmpi ]] || mpi_front=libxylem-mpi-3.so
+    # Debian 12 has Open MPI 4, Debian 13 has Open MPI 5.
+    [[ $1 != openmpi ]] || ! mpirun.openmpi --version 2>/dev/null |
+        grep -q '(Open\(RTE\| MPI\)) 4\.' || mpi_front=libxylem-mpi-3.so
     mpi_lacks='' mpi_path='' mpi_no_way='' mpi_cc=() mpi_fortran=()
     # Rights that a test in a container needs; one machine, more ranks than
     # cores. As Open MPI 4 and 5 call it.

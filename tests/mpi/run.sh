@@ -49,7 +49,7 @@ passes()
     local name=$1
     shift
     launch "$@"
-    if [ "$code" -eq 0 ] && grep -q '^PASS' "$out" &&
+    if [ "$code" -eq 0 ] && grep -q 'PASS' "$out" &&
         ! grep -q '^FAIL\|^xylem: ' "$out" &&
         grep -q ' taken$' "$out"; then
         report "$name on $1" yes
@@ -108,7 +108,7 @@ first_part()
     passes_without 'left to' "elements that reach beyond 2 GiB" 2 "$work/giants"
     test_giants
     launch 3 "$work/families"
-    check "families of functions are whole" grep -q '^PASS families' "$out"
+    check "families of functions are whole" grep -q 'PASS families' "$out"
     passes "neighbours" 1 "$work/neighbors"
     for ranks in 2 3 4 6; do
         passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
@@ -224,11 +224,11 @@ test_recovery()
     [[ $mpi == openmpi5 ]] || return 0
     mpi_run=("${mpi_run[0]}" --with-ft ulfm "${mpi_run[@]:1}")
     attempt_job "${mpi_run[@]}" 3 "$work/recovery"
-    if grep -q '^PASS recovery' "$out"; then
+    if grep -q 'PASS recovery' "$out"; then
         for way in '' revoke; do
             launch 4 "$work/recovery" $way
             check "after ${way:-a death} the others go on" grep -q \
-                '^PASS recovery' "$out"
+                'PASS recovery' "$out"
             check "${way:-a death}: by xylem" grep -q \
                 'allreduce: 1[0-9][0-9] taken' "$out"
         done
@@ -244,7 +244,7 @@ test_spawn()
     local bound=60
 
     attempt_job "${mpi_run[@]}" 2 "$work/spawn"
-    if ! grep -q '^PASS spawn' "$out"; then
+    if ! grep -q 'PASS spawn' "$out"; then
         skip "a job that spawns another" "this library cannot by itself, here"
         return
     fi
@@ -252,7 +252,7 @@ test_spawn()
     launch 2 "$work/spawn"
     check "a job that spawns another" grep -q \
         'allreduce: 2 left .* with ranks of another job' "$out"
-    check "both of them end" grep -q '^PASS spawn' "$out"
+    check "both of them end" grep -q 'PASS spawn' "$out"
 }
 
 # A locale with a decimal comma, where one can be made: its settings are in
@@ -283,7 +283,7 @@ test_beside()
     passes "1200 communicators held, and other things" 2 "$work/beside" \
         "$work" 1200
     attempt_job "${mpi_run[@]}" 2 "$work/beside" "$work" windows
-    if grep -q '^PASS' "$out"; then
+    if grep -q 'PASS' "$out"; then
         passes "windows beside collectives" 2 "$work/beside" "$work" windows
     else
         skip "windows beside collectives" "this library cannot by itself, here"
@@ -313,7 +313,7 @@ test_wrong_op()
 {
     attempt_job "${mpi_run[@]}" 3 env \
         LD_PRELOAD="$front $work/failing_local.so" "$work/wrong_op"
-    check "an operation that cannot be applied" grep -q '^PASS' "$out"
+    check "an operation that cannot be applied" grep -q 'PASS' "$out"
 }
 
 # A rank is killed, and launcher and library let the others live. MPICH's launcher
@@ -331,7 +331,7 @@ test_deaths()
                 env LD_PRELOAD="$front" XYLEM_LOG=none $setting \
                 "$work/deaths" $seed $seed "$work/died"
             check "a death is an error, $seed${setting:+, $setting}" \
-                [ "$(grep -c '^PASS rank .* answered' "$out")" -eq 3 ]
+                [ "$(grep -c 'PASS rank .* answered' "$out")" -eq 3 ]
             sed -n 's/.*\(answered after.*\)/# \1/p' "$out"
         done
     done
@@ -369,7 +369,7 @@ test_imb()
 test_hints()
 {
     launch 3 XYLEM_SHM=off XYLEM_VERBOSE=select "$work/hints"
-    check "info keys of communicators" grep -q '^PASS' "$out"
+    check "info keys of communicators" grep -q 'PASS' "$out"
     check "an algorithm by info" [ "$(grep -cE \
         'rank 0: .*(bcast.*chain|allreduce.*ring|bcast.*knomial:3).*\(asked for' \
         "$out")" = 3 ]
@@ -387,7 +387,7 @@ host_forgets_code()
 
     for ((try = 0; try < 20; try++)); do
         attempt_job "${mpi_run[@]}" 2 "$work/errors" host
-        [ "$code" -eq 0 ] && ! grep -q '^PASS' "$out" && return 0
+        [ "$code" -eq 0 ] && ! grep -q 'PASS' "$out" && return 0
     done
     return 1
 }
@@ -398,7 +398,7 @@ test_fatal()
     local name="errors are fatal"
 
     launch 2 "$work/errors" fatal
-    if [ "$code" -eq 124 ] || grep -q '^PASS' "$out"; then
+    if [ "$code" -eq 124 ] || grep -q 'PASS' "$out"; then
         report "$name" no
     elif [ "$code" -ne 0 ]; then
         report "$name" yes
@@ -416,7 +416,7 @@ test_selection()
     launch 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK-}${PMI_RANK-}
         [ "$rank" = 1 ] && export XYLEM_MPI_COLLECTIVES=-bcast
         exec "$0" 20' "$work/comms"
-    if [ "$code" -eq 0 ] && grep -q '^PASS' "$out" &&
+    if [ "$code" -eq 0 ] && grep -q 'PASS' "$out" &&
         grep -q 'differs between ranks' "$out" &&
         ! grep -q ' taken$' "$out"; then
         report "settings that differ" yes
@@ -488,7 +488,7 @@ test_partial()
     cat "$err" >>"$out"
     check "ranks without the binding are found" grep -q \
         '1 ranks of the job run without the binding; MPI is used alone' "$out"
-    check "the job does without" grep -q '^PASS comms' "$out"
+    check "the job does without" grep -q 'PASS comms' "$out"
     check "no rank uses it" [ "$(grep -c ' taken$' "$out")" = 0 ]
 }
 
@@ -577,7 +577,7 @@ test_wrong_settings()
         "$(grep -c "XYLEM_PROGRESS: cannot use the value 'odd'" "$out")" = 1 ]
     check "what comes of it is told once" [ \
         "$(grep -c '^xylem-mpi: .*MPI is used alone' "$out")" = 1 ]
-    check "the program goes on" grep -q '^PASS' "$out"
+    check "the program goes on" grep -q 'PASS' "$out"
     launch 3 XYLEM_SPEED=9 "$work/comms" 20
     check "a name that there is not is told once" [ \
         "$(grep -c 'no setting XYLEM_SPEED; it changes nothing' "$out")" = 1 ]
@@ -608,7 +608,7 @@ test_report()
 test_profiled()
 {
     launch 2 "$work/profiled"
-    if [ "$code" -eq 0 ] && grep -q '^PASS' "$out" &&
+    if [ "$code" -eq 0 ] && grep -q 'PASS' "$out" &&
         grep -q 'bcast: 3 taken' "$out"; then
         report "under a profiling tool" yes
     else

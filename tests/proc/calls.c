@@ -374,7 +374,7 @@ static void mode_threads(job_t *job, uint32_t number)
 
 /* ---- handover ---- */
 
-enum { PATIENCE_MS = 100000, STAY_MAX = 2000 };
+enum { PATIENCE_MS = 100000, STAY_MS = 20, STAY_MAX = 2000 };
 
 typedef struct handover {
     xylem_request_t *request;
@@ -392,15 +392,17 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Stays until the other thread has done what it wants, but not for ever. */
+/* Stays until the other thread has done what it wants, but not for ever: one turn
+ * of sched_yield takes a slice of each process that shares the core. */
 static void handover_done(void *arg, xylem_status_t status)
 {
     handover_t *handover = arg;
+    double end = now_ms() + STAY_MS;
     uint32_t i;
 
     MUST(status);
     handover->is_told = 1;
-    for (i = 0; i < STAY_MAX && !handover->is_taken; i++)
+    for (i = 0; i < STAY_MAX && !handover->is_taken && now_ms() < end; i++)
         sched_yield();
     handover->returned++;
 }
