@@ -473,10 +473,7 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
         return finish_kept(operation, XYLEM_OK, look);
     if (xyl_engine_in_callback(&team->context->engine)) {
         way_undo(team, args);
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "%s: a callback must not block; use the nonblocking "
-                        "form",
-                        call);
+        return xyl_context_may_block(team->context, call);
     }
     operation = xyl_plan_take(team, args, way);
     if (operation != NULL)

@@ -1,7 +1,6 @@
 #include "collectives/api/compare_calls.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/choose/compose.h"
@@ -18,10 +17,11 @@ typedef struct row {
     uint64_t details; /* a hash */
 } row_t;
 
+/* In memory of the operation that compares. */
 typedef struct comparison {
     xylem_team_t *team;
     xyl_gate_t gate; /* of the call */
-    row_t rows[];    /* [ranks] */
+    row_t *rows;     /* [ranks] */
 } comparison_t;
 
 /* Counts that all ranks have alike. */
@@ -126,30 +126,23 @@ static void compared(void *arg, xylem_status_t status)
 void xyl_calls_compare(xylem_team_t *team, const xylem_coll_args_t *args,
                        xyl_operation_t *operation)
 {
-    size_t bytes = sizeof(comparison_t) + team->size * sizeof(row_t);
-    comparison_t *comparison = calloc(1, bytes);
-    xylem_coll_args_t exchange = {.struct_bytes = sizeof exchange,
-                                  .coll = XYLEM_COLL_ALLREDUCE,
-                                  .flags = XYLEM_FLAG_AUTOFREE,
-                                  .send = XYLEM_IN_PLACE,
-                                  .count = team->size * sizeof(row_t),
-                                  .type = XYLEM_BYTE,
-                                  .op = XYLEM_BOR,
-                                  .on_complete = compared,
-                                  .arg = comparison};
+    comparison_t *comparison;
     xyl_operation_t *allreduce;
+    void *rows;
 
-    if (comparison == NULL)
+    if (xyl_table_create(team, team->size * sizeof(row_t), 0, compared, NULL,
+                         &rows, &allreduce) != XYLEM_OK)
         return;
-    exchange.recv = comparison->rows;
-    if (xyl_allreduce_create(team, &exchange, &allreduce) != XYLEM_OK) {
-        free(comparison);
+    comparison =
+        xyl_arena_array(&allreduce->request.arena, 1, sizeof *comparison);
+    if (comparison == NULL) {
+        xyl_request_discard(&allreduce->request);
         return;
     }
-    allreduce->owned_buffer = comparison;
+    *comparison = (comparison_t){.team = team, .rows = rows};
+    allreduce->request.arg = comparison;
     allreduce->call = xyl_call_word_of_comparison();
     allreduce->passes_gates = 1;
-    comparison->team = team;
     if (operation == NULL) {
         comparison->rows[team->rank].call = xyl_call_word_of_nothing(0);
     } else {

@@ -139,13 +139,6 @@ static void table_done(void *arg, xylem_status_t status)
     xyl_request_complete(&request->request, status);
 }
 
-static void nothing_to_start(xylem_request_t *request)
-{
-    (void)request; /* the allreduce has been started beside it */
-}
-
-static const xyl_request_ops_t team_request_ops = {.start = nothing_to_start};
-
 static void fill_row(team_request_t *request, uint32_t key, uint32_t size)
 {
     const xylem_team_t *parent = request->request.team;
@@ -178,39 +171,25 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
                                   xylem_request_t **request_out)
 {
     team_request_t *request = (team_request_t *)(void *)xyl_request_create(
-        parent, &team_request_ops, sizeof *request);
-    xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_ALLREDUCE,
-                              .flags = XYLEM_FLAG_AUTOFREE,
-                              .send = XYLEM_IN_PLACE,
-                              .count = parent->size * sizeof(row_t),
-                              .type = XYLEM_BYTE,
-                              .op = XYLEM_BOR,
-                              .on_complete = table_done,
-                              .arg = request};
+        parent, &xyl_request_beside, sizeof *request);
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
     xyl_operation_t *allreduce;
-    xylem_status_t status;
+    void *table;
 
     if (request == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    request->table = calloc(parent->size, sizeof *request->table);
+        return status;
     if (color != XYLEM_COLOR_NONE)
         request->reserved = xyl_team_reserve(parent->context, parent->size);
-    status = request->table != NULL &&
-                     (request->reserved != NULL || color == XYLEM_COLOR_NONE)
-                 ? XYLEM_OK
-                 : XYLEM_ERR_NO_MEMORY;
-    args.recv = request->table;
-    if (status == XYLEM_OK)
-        status = xyl_allreduce_create(parent, &args, &allreduce);
+    if (request->reserved != NULL || color == XYLEM_COLOR_NONE)
+        status = xyl_table_create(parent, parent->size * sizeof(row_t), 0,
+                                  table_done, request, &table, &allreduce);
     if (status != XYLEM_OK) {
-        free(request->table);
         xyl_team_unreserve(parent->context, request->reserved);
         xyl_request_discard(&request->request);
         return xyl_fail(status, "no memory to make a team");
     }
-    allreduce->owned_buffer = request->table;
     allreduce->call = xyl_call_word_of_split();
+    request->table = table;
     request->color = color;
     request->number = 1 + atomic_fetch_add_explicit(&parent->children, 1,
                                                     memory_order_relaxed);
@@ -451,55 +430,43 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
                        position, count, team_out, request_out);
 }
 
-static xylem_status_t team_finish(xylem_status_t status,
-                                  xylem_request_t *request)
-{
-    if (status != XYLEM_OK)
-        return status;
-    status = xylem_request_wait(request);
-    xylem_request_free(request);
-    return status;
-}
-
 static xylem_status_t check_may_block(const xylem_team_t *parent,
                                       const char *call)
 {
     xylem_status_t status = xyl_team_check(parent, call);
 
-    if (status == XYLEM_OK && xyl_engine_in_callback(&parent->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "%s: a callback must not block; use the i-form", call);
-    return status;
+    return status == XYLEM_OK ? xyl_context_may_block(parent->context, call)
+                              : status;
 }
 
 xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
                                 uint32_t key, xylem_team_t **team_out)
 {
-    xylem_request_t *request = NULL;
+    xylem_request_t *request;
     xylem_status_t status = check_may_block(parent, "xylem_team_split");
 
     if (status == XYLEM_OK)
         status = xylem_team_isplit(parent, color, key, team_out, &request);
-    return team_finish(status, request);
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }
 
 xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out)
 {
-    xylem_request_t *request = NULL;
+    xylem_request_t *request;
     xylem_status_t status = check_may_block(parent, "xylem_team_dup");
 
     if (status == XYLEM_OK)
         status = xylem_team_idup(parent, team_out, &request);
-    return team_finish(status, request);
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }
 
 xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
                                  uint32_t count, xylem_team_t **team_out)
 {
-    xylem_request_t *request = NULL;
+    xylem_request_t *request;
     xylem_status_t status = check_may_block(parent, "xylem_team_subset");
 
     if (status == XYLEM_OK)
         status = xylem_team_isubset(parent, ranks, count, team_out, &request);
-    return team_finish(status, request);
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }

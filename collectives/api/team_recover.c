@@ -15,10 +15,8 @@ static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
 
     if (status == XYLEM_OK && out == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
-    if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK, "%s: a callback must not block",
-                        call);
-    return status;
+    return status == XYLEM_OK ? xyl_context_may_block(team->context, call)
+                              : status;
 }
 
 static xylem_status_t agree_on(xylem_team_t *team, uint32_t *flags,

@@ -1,5 +1,7 @@
 #include "collectives/choose/compose.h"
 
+#include <stdlib.h>
+
 #include "collectives/choose/choose.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/data/call_word.h"
@@ -72,9 +74,10 @@ static xylem_status_t tree_create(const xyl_call_t *call,
     return status;
 }
 
-xylem_status_t xyl_allreduce_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    xyl_operation_t **operation_out)
+/* A reduce to rank 0 and a broadcast from it, joined segment by segment. */
+static xylem_status_t allreduce_create(xylem_team_t *team,
+                                       const xylem_coll_args_t *args,
+                                       xyl_operation_t **operation_out)
 {
     xyl_call_t call = {.team = team, .args = *args};
     xyl_choice_t choice;
@@ -89,6 +92,35 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
     if (status == XYLEM_OK)
         xyl_collective_bind(*operation_out, args);
     return status;
+}
+
+xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
+                                uint32_t flags, xylem_complete_fn done,
+                                void *arg, void **table_out,
+                                xyl_operation_t **operation_out)
+{
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_ALLREDUCE,
+                                    .flags = flags | XYLEM_FLAG_AUTOFREE,
+                                    .send = XYLEM_IN_PLACE,
+                                    .recv = calloc(bytes, 1),
+                                    .count = bytes,
+                                    .type = XYLEM_BYTE,
+                                    .op = XYLEM_BOR,
+                                    .on_complete = done,
+                                    .arg = arg};
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    if (args.recv != NULL)
+        status = allreduce_create(team, &args, operation_out);
+    if (status != XYLEM_OK) {
+        free(args.recv);
+        return xyl_fail(status, "no memory for what ranks tell each other");
+    }
+    (*operation_out)->owned_buffer = args.recv;
+    (*operation_out)->call = xyl_call_word(&args);
+    *table_out = args.recv;
+    return XYLEM_OK;
 }
 
 /* ---- schedules: one stage ---- */

@@ -12,11 +12,14 @@
 xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out);
 
-/* A reduce to rank 0 and a broadcast from it, joined segment by segment;
- * args->root is not used. In place when args->send is XYLEM_IN_PLACE. */
-xylem_status_t xyl_allreduce_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    xyl_operation_t **operation_out);
+/* What ranks of a team tell one another beside their calls: the bitwise or of
+ * `bytes` bytes of each, which begin as zeros in memory of the operation's own,
+ * *table_out. A rank writes its part there before it starts the operation,
+ * which frees itself; `done` is called with `arg` at its end. */
+xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
+                                uint32_t flags, xylem_complete_fn done,
+                                void *arg, void **table_out,
+                                xyl_operation_t **operation_out);
 
 /* XYLEM_OK when `args` can be planned for `team`; else fails with a text that
  * names `call`. */

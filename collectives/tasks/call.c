@@ -330,15 +330,9 @@ xylem_status_t xylem_task_call(xylem_tasks_t *tasks, uint32_t rank,
     xylem_request_t *request;
     xylem_status_t status = xyl_tasks_check(tasks, name);
 
-    if (status == XYLEM_OK && xyl_engine_in_callback(&tasks->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "%s: a callback must not block; use xylem_task_start",
-                        name);
+    if (status == XYLEM_OK)
+        status = xyl_context_may_block(tasks->context, name);
     if (status == XYLEM_OK)
         status = start(tasks, &all, name, &request);
-    if (status != XYLEM_OK)
-        return status;
-    status = xyl_request_wait(request);
-    xylem_request_free(request);
-    return status;
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "collectives/choose/compose.h"
-#include "collectives/data/call_word.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
@@ -143,45 +142,7 @@ const xyl_module_t xyl_tasks_module = {
     .describe = xyl_tasks_describe,
 };
 
-/* ---- allreduces ---- */
-
-/* The bitwise or of `bytes` bytes of all ranks, which begin as zeros, in memory
- * of the operation's own: *table_out. To be started. */
-static xylem_status_t table_allreduce(xylem_team_t *team, size_t bytes,
-                                      uint32_t flags, xylem_complete_fn done,
-                                      void *arg, void **table_out,
-                                      xyl_operation_t **allreduce_out)
-{
-    xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_ALLREDUCE,
-                              .flags = flags | XYLEM_FLAG_AUTOFREE,
-                              .send = XYLEM_IN_PLACE,
-                              .recv = calloc(bytes, 1),
-                              .count = bytes,
-                              .type = XYLEM_BYTE,
-                              .op = XYLEM_BOR,
-                              .on_complete = done,
-                              .arg = arg};
-    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
-
-    if (args.recv != NULL)
-        status = xyl_allreduce_create(team, &args, allreduce_out);
-    if (status != XYLEM_OK) {
-        free(args.recv);
-        return xyl_fail(status, "no memory for what ranks tell each other");
-    }
-    (*allreduce_out)->owned_buffer = args.recv;
-    (*allreduce_out)->call = xyl_call_word(&args);
-    *table_out = args.recv;
-    return XYLEM_OK;
-}
-
 /* ---- closing ---- */
-
-static void nothing_to_start(xylem_request_t *request)
-{
-    (void)request; /* a collective has been started beside it */
-}
 
 /* The net owes nothing any more, or it may owe it for ever. */
 static void tasks_let_go(xylem_tasks_t *tasks)
@@ -275,8 +236,8 @@ static xylem_status_t close_begin(xylem_tasks_t *tasks, const char *call,
     request = tasks_request_create(tasks, tasks->team, &close_ops);
     status = request == NULL
                  ? XYLEM_ERR_NO_MEMORY
-                 : table_allreduce(tasks->team, 1, XYLEM_FLAG_PARTS,
-                                   farewell_done, tasks, &nothing, &farewell);
+                 : xyl_table_create(tasks->team, 1, XYLEM_FLAG_PARTS,
+                                    farewell_done, tasks, &nothing, &farewell);
     if (status != XYLEM_OK) {
         if (request != NULL)
             xyl_request_discard(&request->request);
@@ -299,23 +260,6 @@ xylem_status_t xylem_tasks_iclose(xylem_tasks_t *tasks,
     return close_begin(tasks, "xylem_tasks_iclose", request_out);
 }
 
-static xylem_status_t check_may_wait(xylem_context_t *context, const char *call)
-{
-    if (!xyl_engine_in_callback(&context->engine))
-        return XYLEM_OK;
-    return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                    "%s: a callback must not block; use the nonblocking form",
-                    call);
-}
-
-static xylem_status_t wait_and_free(xylem_request_t *request)
-{
-    xylem_status_t status = xyl_request_wait(request);
-
-    xylem_request_free(request);
-    return status;
-}
-
 xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
 {
     static const char name[] = "xylem_tasks_close";
@@ -326,15 +270,13 @@ xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
         return XYLEM_OK;
     status = xyl_tasks_check(tasks, name);
     if (status == XYLEM_OK)
-        status = check_may_wait(tasks->context, name);
+        status = xyl_context_may_block(tasks->context, name);
     if (status == XYLEM_OK)
         status = close_begin(tasks, name, &request);
-    return status == XYLEM_OK ? wait_and_free(request) : status;
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }
 
 /* ---- opening ---- */
-
-static const xyl_request_ops_t open_ops = {.start = nothing_to_start};
 
 /* All offers have come, or cannot. Who fails teams knows of the table from here
  * on: what has failed since the offers came is not told again. */
@@ -500,11 +442,11 @@ static xylem_status_t open_create(xylem_team_t *team,
         status = tasks_create(team, &params, &tasks);
     if (status != XYLEM_OK)
         return status;
-    request = tasks_request_create(tasks, team, &open_ops);
+    request = tasks_request_create(tasks, team, &xyl_request_beside);
     status = request == NULL
                  ? XYLEM_ERR_NO_MEMORY
-                 : table_allreduce(team, team->size * sizeof *tasks->offers, 0,
-                                   offers_came, request, &offers, &allreduce);
+                 : xyl_table_create(team, team->size * sizeof *tasks->offers, 0,
+                                    offers_came, request, &offers, &allreduce);
     if (status != XYLEM_OK) {
         if (request != NULL)
             xyl_request_discard(&request->request);
@@ -566,8 +508,8 @@ xylem_status_t xylem_tasks_open(xylem_team_t *team,
     xylem_status_t status = check_open(team, name, tasks_out, &request);
 
     if (status == XYLEM_OK)
-        status = check_may_wait(team->context, name);
+        status = xyl_context_may_block(team->context, name);
     if (status == XYLEM_OK)
         status = open_begin(team, params, tasks_out, &request);
-    return status == XYLEM_OK ? wait_and_free(request) : status;
+    return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }

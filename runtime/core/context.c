@@ -62,6 +62,16 @@ xylem_status_t xyl_context_check(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
+xylem_status_t xyl_context_may_block(xylem_context_t *context, const char *call)
+{
+    return !xyl_engine_in_callback(&context->engine)
+               ? XYLEM_OK
+               : xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                          "%s: a callback must not block; use the nonblocking "
+                          "form",
+                          call);
+}
+
 /* ---- slots ---- */
 
 uint32_t xyl_context_slot_acquire(xylem_context_t *context)

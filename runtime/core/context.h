@@ -184,5 +184,8 @@ uint32_t xyl_context_nodes(const xylem_context_t *context);
 
 xylem_status_t xyl_context_check(const xylem_context_t *context,
                                  const char *call);
+/* XYLEM_OK outside of callbacks; else fails with a text that names `call`. */
+xylem_status_t xyl_context_may_block(xylem_context_t *context,
+                                     const char *call);
 
 #endif

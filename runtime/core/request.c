@@ -43,6 +43,13 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     return request;
 }
 
+static void nothing_to_start(xylem_request_t *request)
+{
+    (void)request;
+}
+
+const xyl_request_ops_t xyl_request_beside = {.start = nothing_to_start};
+
 void xyl_request_release(xylem_request_t *request)
 {
     xylem_context_t *context = request->context;
@@ -461,6 +468,14 @@ xylem_status_t xyl_request_wait(xylem_request_t *request)
 {
     (void)wait_until(request->context, request_is_idle, request, UINT64_MAX);
     return request_outcome(request);
+}
+
+xylem_status_t xyl_request_finish(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_wait(request);
+
+    xylem_request_free(request);
+    return status;
 }
 
 static xylem_status_t check_may_wait(const xylem_request_t *request,

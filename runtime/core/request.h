@@ -70,6 +70,9 @@ typedef struct xyl_request_ops {
     void (*release)(xylem_request_t *request);
 } xyl_request_ops_t;
 
+/* Of a request whose end an operation tells that is started beside it. */
+extern const xyl_request_ops_t xyl_request_beside;
+
 struct xylem_request {
     uint32_t magic;
     uint32_t flags;
@@ -116,6 +119,8 @@ xylem_status_t xyl_request_wait(xylem_request_t *request);
 /* The same for about so long, then XYLEM_IN_PROGRESS. */
 xylem_status_t xyl_request_wait_for(xylem_request_t *request,
                                     uint64_t limit_us);
+/* The same of a request that nobody else has, and frees it. */
+xylem_status_t xyl_request_finish(xylem_request_t *request);
 /* The user may start it again; until it is freed its team stays. */
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: this run is over. */
