@@ -7,15 +7,8 @@
 
 int coll_parse(const char *name, xylem_coll_t *coll_out)
 {
-    unsigned coll;
-
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
-        if (strcmp(xyl_coll_traits((xylem_coll_t)coll)->name, name) != 0)
-            continue;
-        *coll_out = (xylem_coll_t)coll;
-        return 1;
-    }
-    return 0;
+    *coll_out = xyl_coll_named(name, strlen(name));
+    return *coll_out != XYLEM_COLL_COUNT;
 }
 
 static int take_coll(void *values, size_t index, const char *part)

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
@@ -14,18 +13,6 @@ enum { ITEM_BYTES = 160 };
 static xylem_status_t item_complain(const char *item, const char *why)
 {
     return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_ALGORITHMS: '%s': %s", item, why);
-}
-
-static int find_coll(const char *name, xylem_coll_t *coll_out)
-{
-    xylem_coll_t coll;
-
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        if (strcasecmp(xyl_coll_traits(coll)->name, name) == 0) {
-            *coll_out = coll;
-            return 1;
-        }
-    return 0;
 }
 
 /* "4K-64K", "-4K", "64K-"; both ends belong to it. */
@@ -58,15 +45,10 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     at = strchr(text, '@');
     if (at != NULL)
         *at = '\0';
-    if (!find_coll(text, &coll))
+    coll = xyl_coll_named(text, strlen(text));
+    if (coll == XYLEM_COLL_COUNT)
         return item_complain(item, "there is no such collective");
-    *rule = (xyl_rule_t){.colls = 1u << coll,
-                         .teams = XYL_TEAM_ANY,
-                         .ranks = XYL_COUNTS_ANY,
-                         .nodes = XYL_COUNTS_ANY,
-                         .node_ranks = XYL_COUNTS_ANY,
-                         .bytes_max = UINT64_MAX,
-                         .total_max = UINT64_MAX,
+    *rule = (xyl_rule_t){XYL_RULE_ANYWHERE, .colls = 1u << coll,
                          .origin = "by setting"};
     if (at != NULL && !parse_range(at + 1, rule))
         return item_complain(item,

@@ -79,6 +79,12 @@ typedef struct xyl_rule {
     const void *us;     /* what calls took then, of the file; NULL: not known */
 } xyl_rule_t;
 
+/* Members of a rule that holds wherever its others do not say otherwise. */
+#define XYL_RULE_ANYWHERE                                                      \
+    .teams = XYL_TEAM_ANY, .ranks = XYL_COUNTS_ANY, .nodes = XYL_COUNTS_ANY,   \
+    .node_ranks = XYL_COUNTS_ANY, .bytes_max = UINT64_MAX,                     \
+    .total_max = UINT64_MAX
+
 /* What is looked up. */
 typedef struct xyl_query {
     xylem_coll_t coll;

@@ -105,15 +105,11 @@ static int words_read(const json_t *json, const char *const *words,
 
 static int coll_add(const json_t *json, uint32_t *colls)
 {
-    uint32_t coll;
+    const char *name = json_is_string(json) ? json_string_value(json) : "";
+    xylem_coll_t coll = xyl_coll_named(name, strlen(name));
 
-    for (coll = 0; json_is_string(json) && coll < XYLEM_COLL_COUNT; coll++)
-        if (strcmp(xyl_coll_traits((xylem_coll_t)coll)->name,
-                   json_string_value(json)) == 0) {
-            *colls |= 1u << coll;
-            return 1;
-        }
-    return 0;
+    *colls |= coll != XYLEM_COLL_COUNT ? 1u << coll : 0;
+    return coll != XYLEM_COLL_COUNT;
 }
 
 static xylem_status_t read_for(const reader_t *reader, const json_t *json)
@@ -511,13 +507,7 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
     const char *key;
     json_t *value;
 
-    *reader->rule = (xyl_rule_t){.teams = XYL_TEAM_ANY,
-                                 .ranks = XYL_COUNTS_ANY,
-                                 .nodes = XYL_COUNTS_ANY,
-                                 .node_ranks = XYL_COUNTS_ANY,
-                                 .bytes_max = UINT64_MAX,
-                                 .total_max = UINT64_MAX,
-                                 .origin = reader->file};
+    *reader->rule = (xyl_rule_t){XYL_RULE_ANYWHERE, .origin = reader->file};
     if (!json_is_object(json))
         return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu]: wants an object",
                         reader->file, reader->number);

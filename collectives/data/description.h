@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "include/xylem.h"
 
@@ -133,6 +134,20 @@ static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
                    "every collective is described");
 
     return &traits[coll];
+}
+
+/* The collective of that name, of which capitals are like others;
+ * XYLEM_COLL_COUNT: there is none. */
+static inline xylem_coll_t xyl_coll_named(const char *name, size_t bytes)
+{
+    unsigned coll = 0;
+
+    while (coll < XYLEM_COLL_COUNT &&
+           (strlen(xyl_coll_traits((xylem_coll_t)coll)->name) != bytes ||
+            strncasecmp(xyl_coll_traits((xylem_coll_t)coll)->name, name,
+                        bytes) != 0))
+        coll++;
+    return (xylem_coll_t)coll;
 }
 
 static inline int xyl_side_matters(xyl_side_t side, int is_root)
