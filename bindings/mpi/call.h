@@ -460,9 +460,6 @@ typedef struct xmpi_state {
 
 extern xmpi_state_t xmpi_state;
 
-/* By its name; XYLEM_COLL_COUNT: there is none. */
-xylem_coll_t xmpi_coll_named(const char *name, size_t bytes);
-
 /* Set by each error on the binding's own communicators: behind a handler MPICH
  * returns MPI_SUCCESS by its standard ABI. */
 extern _Thread_local int xmpi_has_erred;

@@ -40,13 +40,8 @@
 #endif
 
 #define X_(name) extern xmpi_function_t xmpi_slot_##name;
-XYL_COLL_MPI_MAP(XMPI_FORMS_)
-XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_)
-XMPI_OTHERS(X_)
-XMPI_ADDED_OF_4(X_)
+XMPI_NAMES_
 NAMES_OF_4(X_)
-XMPI_WAITS(X_)
 EXTENSIONS(X_)
 #undef X_
 
@@ -56,12 +51,10 @@ static const struct {
     const char *prefix; /* in the MPI library */
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name, "PMPI"},
-    XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-        XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_) XMPI_OTHERS(X_) XMPI_ADDED_OF_4(X_)
-            NAMES_OF_4(X_) XMPI_WAITS(X_)
+    XMPI_NAMES_ NAMES_OF_4(X_)
 #undef X_
 #define X_(name) {#name, &xmpi_slot_##name, "PMPIX"},
-                EXTENSIONS(X_)
+        EXTENSIONS(X_)
 #undef X_
 };
 
@@ -126,13 +119,8 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 /* clang-format on */
 
 #define X_(name) JUMP("MPI", name)
-XYL_COLL_MPI_MAP(XMPI_FORMS_)
-XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_)
-XMPI_OTHERS(X_)
-XMPI_ADDED_OF_4(X_)
+XMPI_NAMES_
 NAMES_OF_4(X_)
-XMPI_WAITS(X_)
 #undef X_
 #define X_(name) JUMP("MPIX", name)
 EXTENSIONS(X_)

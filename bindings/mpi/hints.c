@@ -46,7 +46,7 @@ static void algorithms_read(xmpi_hints_t *hints, const xmpi_comm_t *comm)
          word = strtok_r(NULL, ",", &rest)) {
         equals = strchr(word, '=');
         coll = equals == NULL ? XYLEM_COLL_COUNT
-                              : xmpi_coll_named(word, (size_t)(equals - word));
+                              : xyl_coll_named(word, (size_t)(equals - word));
         if (coll == XYLEM_COLL_COUNT)
             hint_refuse(comm, ALGORITHM, word);
         else

@@ -89,5 +89,11 @@
 
 #define XMPI_NEIGHBOR_FORMS_(name, iname, ...)                                 \
     X_(name##_init) X_(name##_c) X_(iname##_c) X_(name##_init_c)
+/* All but those of MPI-4 that older libraries lack, and extensions. */
+#define XMPI_NAMES_                                                            \
+    XYL_COLL_MPI_MAP(XMPI_FORMS_)                                              \
+    XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)                                   \
+    XMPI_NEIGHBORS(XMPI_NEIGHBOR_FORMS_)                                       \
+    XMPI_OTHERS(X_) XMPI_ADDED_OF_4(X_) XMPI_WAITS(X_)
 
 #endif

@@ -59,6 +59,13 @@ static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 #define GIVEN_ALLTOALLW                                                        \
     c->send.buf, n->scounts, n->sdispls, c->send.types, recv, n->rcounts,      \
         n->rdispls, c->recv.types, c->comm
+/* Displacements of every form are addresses. */
+#define GIVEN_NEIGHBOR_ALLTOALLW                                               \
+    c->send.buf, n->scounts, c->send.displs, c->send.types, recv, n->rcounts,  \
+        c->recv.displs, c->recv.types, c->comm
+
+typedef int (*host_fn)(const xmpi_call_t *c, const narrow_t *n, void *recv,
+                       xmpi_form_t form, MPI_Info info, MPI_Request *request);
 
 /* The host's three forms of a collective. */
 static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
@@ -109,128 +116,85 @@ static void narrow_drop(const narrow_t *n, xmpi_form_t form, int code)
     free(n->rdispls);
 }
 
-int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
-                MPI_Request *request)
+/* `out` blocks are sent, `in` received. */
+static int narrowed_call(const xmpi_call_t *call, int out, int in,
+                         int narrows_displs, host_fn host, xmpi_form_t form,
+                         MPI_Info info, MPI_Request *request)
 {
     narrow_t n = {.has_overflow = 0};
-    void *recv = (void *)(uintptr_t)call->recv.buf;
-    int size = narrowed_blocks(call), code;
+    int code = MPI_ERR_COUNT;
 
     n.scount = narrowed(call->send.count, &n);
     n.rcount = narrowed(call->recv.count, &n);
-    n.scounts = narrowed_all(call->send.counts, size, &n);
-    n.rcounts = narrowed_all(call->recv.counts, size, &n);
-    n.sdispls = narrowed_all(call->send.displs, size, &n);
-    n.rdispls = narrowed_all(call->recv.displs, size, &n);
-    if (n.has_overflow) {
-        code = MPI_ERR_COUNT;
-        xmpi_host.Comm_call_errhandler(call->comm, code);
-    } else {
-        code = host_call(call, &n, recv, form, info, request);
+    n.scounts = narrowed_all(call->send.counts, out, &n);
+    n.rcounts = narrowed_all(call->recv.counts, in, &n);
+    if (narrows_displs) {
+        n.sdispls = narrowed_all(call->send.displs, out, &n);
+        n.rdispls = narrowed_all(call->recv.displs, in, &n);
     }
+    if (n.has_overflow)
+        xmpi_host.Comm_call_errhandler(call->comm, code);
+    else
+        code = host(call, &n, (void *)(uintptr_t)call->recv.buf, form, info,
+                    request);
     narrow_drop(&n, form, code);
     return code; /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
+                MPI_Request *request)
+{
+    int size = narrowed_blocks(call);
+
+    return narrowed_call(call, size, size, 1, host_call, form, info, request);
 }
 
 /* ---- neighbourhood collectives that are the host's ---- */
 
-/* A call's numbers, as lists of parameters have them. */
-typedef struct neighbor_call {
-    const void *sbuf;
-    void *rbuf;
-    MPI_Count scount, rcount;
-    const MPI_Count *scounts, *rcounts;
-    const MPI_Aint *sdispls, *rdispls;
-    MPI_Datatype stype, rtype;
-    const MPI_Datatype *stypes, *rtypes;
-    MPI_Comm comm;
-} neighbor_call_t;
-
-#define NEIGHBOR_ONE(side)                                                     \
-    .side##buf = side##buf, .side##count = side##count, .side##type = side##type
-#define NEIGHBOR_MANY(side)                                                    \
-    .side##buf = side##buf, .side##counts = side##counts,                      \
-    .side##displs = side##displs, .side##type = side##type
-#define NEIGHBOR_TYPES(side)                                                   \
-    .side##buf = side##buf, .side##counts = side##counts,                      \
-    .side##displs = side##displs, .side##types = side##types
-#define READ_ALLGATHER          NEIGHBOR_ONE(s), NEIGHBOR_ONE(r)
-#define READ_ALLGATHERV         NEIGHBOR_ONE(s), NEIGHBOR_MANY(r)
-#define READ_ALLTOALLV          NEIGHBOR_MANY(s), NEIGHBOR_MANY(r)
-#define READ_NEIGHBOR_ALLTOALLW NEIGHBOR_TYPES(s), NEIGHBOR_TYPES(r)
-#define TOLD_ALLGATHER                                                         \
-    c->sbuf, n->scount, c->stype, c->rbuf, n->rcount, c->rtype, c->comm
-#define TOLD_ALLGATHERV                                                        \
-    c->sbuf, n->scount, c->stype, c->rbuf, n->rcounts, n->rdispls, c->rtype,   \
-        c->comm
-#define TOLD_ALLTOALLV                                                         \
-    c->sbuf, n->scounts, n->sdispls, c->stype, c->rbuf, n->rcounts,            \
-        n->rdispls, c->rtype, c->comm
-#define TOLD_NEIGHBOR_ALLTOALLW                                                \
-    c->sbuf, n->scounts, c->sdispls, c->stypes, c->rbuf, n->rcounts,           \
-        c->rdispls, c->rtypes, c->comm
-
-typedef int (*neighbor_fn)(const neighbor_call_t *c, const narrow_t *n,
-                           xmpi_form_t form, MPI_Info info,
-                           MPI_Request *request);
-
-static int narrowed_neighbors(const neighbor_call_t *c, neighbor_fn host,
+static int narrowed_neighbors(const xmpi_call_t *call, host_fn host,
                               xmpi_form_t form, MPI_Info info,
                               MPI_Request *request)
 {
-    const xmpi_comm_t *comm = xmpi_comm_find(c->comm);
+    const xmpi_comm_t *comm = xmpi_comm_find(call->comm);
     int out = comm == NULL ? 0 : (int)comm->destination_count;
-    int in = comm == NULL ? 0 : (int)comm->source_count, code;
-    int is_w = c->stypes != NULL || c->rtypes != NULL;
-    narrow_t n = {.has_overflow = 0};
+    int in = comm == NULL ? 0 : (int)comm->source_count;
 
-    n.scount = narrowed(c->scount, &n);
-    n.rcount = narrowed(c->rcount, &n);
-    n.scounts = narrowed_all(c->scounts, out, &n);
-    n.rcounts = narrowed_all(c->rcounts, in, &n);
-    n.sdispls = is_w ? NULL : narrowed_all(c->sdispls, out, &n);
-    n.rdispls = is_w ? NULL : narrowed_all(c->rdispls, in, &n);
-    if (n.has_overflow) {
-        code = MPI_ERR_COUNT;
-        xmpi_host.Comm_call_errhandler(c->comm, code);
-    } else {
-        code = host(c, &n, form, info, request);
-    }
-    narrow_drop(&n, form, code);
-    return code; /* NOLINT(clang-analyzer-unix.Malloc) */
+    return narrowed_call(call, out, in,
+                         call->send.types == NULL && call->recv.types == NULL,
+                         host, form, info, request);
 }
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 #define NEIGHBORS(NAME, INAME, LIKE)                                           \
-    static int host_##NAME(const neighbor_call_t *c, const narrow_t *n,        \
-                           xmpi_form_t form, MPI_Info info,                    \
+    static int host_##NAME(const xmpi_call_t *c, const narrow_t *n,            \
+                           void *recv, xmpi_form_t form, MPI_Info info,        \
                            MPI_Request *request)                               \
     {                                                                          \
         if (form == XMPI_BLOCKING)                                             \
-            return xmpi_host.NAME(TOLD_##LIKE);                                \
+            return xmpi_host.NAME(GIVEN_##LIKE);                               \
         if (form == XMPI_NONBLOCKING)                                          \
-            return xmpi_host.INAME(TOLD_##LIKE, request);                      \
+            return xmpi_host.INAME(GIVEN_##LIKE, request);                     \
         if (xmpi_host.NAME##_init != NULL)                                     \
-            return xmpi_host.NAME##_init(TOLD_##LIKE, info, request);          \
+            return xmpi_host.NAME##_init(GIVEN_##LIKE, info, request);         \
         return xmpi_host_lacks(c->comm);                                       \
     }                                                                          \
     static int large_##NAME##_c(P_##LIKE(MPI_Count, MPI_Aint))                 \
     {                                                                          \
-        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        const xmpi_call_t c = {F_##LIKE, .comm = comm};                        \
         return narrowed_neighbors(&c, host_##NAME, XMPI_BLOCKING,              \
                                   MPI_INFO_NULL, NULL);                        \
     }                                                                          \
     static int large_##INAME##_c(P_##LIKE(MPI_Count, MPI_Aint),                \
                                  MPI_Request *request)                         \
     {                                                                          \
-        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        const xmpi_call_t c = {F_##LIKE, .comm = comm};                        \
         return narrowed_neighbors(&c, host_##NAME, XMPI_NONBLOCKING,           \
                                   MPI_INFO_NULL, request);                     \
     }                                                                          \
     static int large_##NAME##_init_c(P_##LIKE(MPI_Count, MPI_Aint),            \
                                      MPI_Info info, MPI_Request *request)      \
     {                                                                          \
-        const neighbor_call_t c = {READ_##LIKE, .comm = comm};                 \
+        const xmpi_call_t c = {F_##LIKE, .comm = comm};                        \
         return narrowed_neighbors(&c, host_##NAME, XMPI_PERSISTENT, info,      \
                                   request);                                    \
     }

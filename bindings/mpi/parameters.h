@@ -25,6 +25,23 @@
 /* Displacements of every form are addresses. */
 #define P_NEIGHBOR_ALLTOALLW(C, D) P_ALLTOALLW(C, MPI_Aint)
 
+/* What they mean as an xmpi_call_t. */
+
+#define F_BARRIER .root = 0
+#define F_BCAST .recv = {buf, count, type, NULL, NULL, NULL}, .root = root
+#define F_REDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op, .root = root
+#define F_ALLREDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op
+#define F_REDUCE_SCATTER .send = {sbuf, 0, type, NULL, NULL, NULL}, .recv = {rbuf, 0, type, counts, NULL, NULL}, .op = op
+#define F_GATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
+#define F_GATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}, .root = root
+#define F_SCATTERV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
+#define F_ALLGATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}
+#define F_NEIGHBOR_ALLGATHER F_ALLGATHER
+#define F_ALLGATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
+#define F_ALLTOALLV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
+#define F_ALLTOALLW .send = {sbuf, 0, MPI_DATATYPE_NULL, scounts, sdispls, stypes}, .recv = {rbuf, 0, MPI_DATATYPE_NULL, rcounts, rdispls, rtypes}
+#define F_NEIGHBOR_ALLTOALLW F_ALLTOALLW
+
 /* clang-format on */
 
 #endif

@@ -24,21 +24,10 @@ xmpi_state_t xmpi_state = {
 
 /* ---- settings ---- */
 
-xylem_coll_t xmpi_coll_named(const char *name, size_t bytes)
-{
-    unsigned i = 0;
-
-    while (i < XYLEM_COLL_COUNT &&
-           (strlen(xyl_coll_traits(i)->name) != bytes ||
-            strncmp(xyl_coll_traits(i)->name, name, bytes) != 0))
-        i++;
-    return i;
-}
-
 /* A bit per collective; UINT64_MAX: there is no such name. */
 static uint64_t bits_of(const char *name, size_t bytes)
 {
-    xylem_coll_t coll = xmpi_coll_named(name, bytes);
+    xylem_coll_t coll = xyl_coll_named(name, bytes);
 
     if ((bytes == 3 && strncmp(name, "all", 3) == 0) ||
         (bytes == 4 && strncmp(name, "auto", 4) == 0))

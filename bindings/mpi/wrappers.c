@@ -1,55 +1,29 @@
 /* MPI's functions. Each writes down its call; dispatch() takes it or not.
  *
- * A list of parameters has the names of these, and what they mean as an
- * xmpi_call_t; the six forms of a collective are made of them: blocking,
- * nonblocking and persistent, each for counts of int and, with _c, of
- * MPI_Count. */
+ * The six forms of a collective are made of its list of parameters
+ * (parameters.h): blocking, nonblocking and persistent, each for counts of int
+ * and, with _c, of MPI_Count. */
 #include <stddef.h>
 
 #include "bindings/mpi/call.h"
 
 /* clang-format off */
 
-/* ---- what the collectives are told, for each list of parameters ---- */
+/* ---- what the host is told, for each list of parameters ---- */
 
 #define A_BARRIER comm
-#define F_BARRIER .root = 0
-
 #define A_BCAST buf, count, type, root, comm
-#define F_BCAST .recv = {buf, count, type, NULL, NULL, NULL}, .root = root
-
 #define A_REDUCE sbuf, rbuf, count, type, op, root, comm
-#define F_REDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op, .root = root
-
 #define A_ALLREDUCE sbuf, rbuf, count, type, op, comm
-#define F_ALLREDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op
-
 #define A_REDUCE_SCATTER sbuf, rbuf, counts, type, op, comm
-#define F_REDUCE_SCATTER .send = {sbuf, 0, type, NULL, NULL, NULL}, .recv = {rbuf, 0, type, counts, NULL, NULL}, .op = op
-
 #define A_GATHER sbuf, scount, stype, rbuf, rcount, rtype, root, comm
-#define F_GATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
-
 #define A_GATHERV sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm
-#define F_GATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}, .root = root
-
 #define A_SCATTERV sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm
-#define F_SCATTERV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
-
 #define A_ALLGATHER sbuf, scount, stype, rbuf, rcount, rtype, comm
-#define F_ALLGATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}
-
 #define A_NEIGHBOR_ALLGATHER A_ALLGATHER
-#define F_NEIGHBOR_ALLGATHER F_ALLGATHER
-
 #define A_ALLGATHERV sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm
-#define F_ALLGATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
-
 #define A_ALLTOALLV sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm
-#define F_ALLTOALLV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
-
 #define A_ALLTOALLW sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm
-#define F_ALLTOALLW .send = {sbuf, 0, MPI_DATATYPE_NULL, scounts, sdispls, stypes}, .recv = {rbuf, 0, MPI_DATATYPE_NULL, rcounts, rdispls, rtypes}
 
 /* clang-format on */
 
