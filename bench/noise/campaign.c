@@ -280,29 +280,21 @@ static int line_text(const char *line, const char *key, char *text,
 static size_t line_case(const struct noise_options *options, const char *line)
 {
     char name[NAME_BYTES];
-    xylem_coll_t coll;
     double bytes;
-    size_t i = options->cases_count;
 
-    if (line_text(line, "coll", name, sizeof name) && coll_parse(name, &coll) &&
-        line_value(line, "bytes", &bytes))
-        for (i = 0; i < options->cases_count; i++)
-            if (options->cases[i].coll == coll &&
-                options->cases[i].bytes == (size_t)bytes)
-                break;
-    return i;
+    return line_text(line, "coll", name, sizeof name) &&
+                   line_value(line, "bytes", &bytes)
+               ? noise_case_find(options, name, (size_t)bytes)
+               : options->cases_count;
 }
 
 static size_t line_level(const struct noise_options *options, const char *line)
 {
     char name[LEVEL_NAME_BYTES];
-    size_t i = options->levels.count;
 
-    if (line_text(line, "noise", name, sizeof name))
-        for (i = 0; i < options->levels.count; i++)
-            if (strcmp(options->levels.list[i].name, name) == 0)
-                break;
-    return i;
+    return line_text(line, "noise", name, sizeof name)
+               ? noise_level_find(options, name)
+               : options->levels.count;
 }
 
 /* One run: which cases, and what its lines leave behind. */

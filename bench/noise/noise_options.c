@@ -118,15 +118,26 @@ static const struct cli cli = {
     .aliases = aliases,
     .aliases_count = 1};
 
-static int has_size(const struct noise_options *options, xylem_coll_t coll,
-                    size_t bytes)
+size_t noise_case_find(const struct noise_options *options, const char *coll,
+                       size_t bytes)
 {
-    size_t i;
+    size_t i = 0;
 
-    for (i = 0; i < options->cases_count; i++)
-        if (options->cases[i].coll == coll && options->cases[i].bytes == bytes)
-            return 1;
-    return 0;
+    while (i < options->cases_count &&
+           (options->cases[i].bytes != bytes ||
+            strcmp(xyl_coll_traits(options->cases[i].coll)->name, coll) != 0))
+        i++;
+    return i;
+}
+
+size_t noise_level_find(const struct noise_options *options, const char *name)
+{
+    size_t i = 0;
+
+    while (i < options->levels.count &&
+           strcmp(options->levels.list[i].name, name) != 0)
+        i++;
+    return i;
 }
 
 /* Every collective with every size; nothing twice. */
@@ -156,7 +167,8 @@ static enum cli_result cases_resolve(const char *program,
                 return cli_complain(
                     program, "-s %zu: a reduction sums floats, 4 bytes each",
                     bytes);
-            if (!has_size(options, colls[i], bytes))
+            if (noise_case_find(options, xyl_coll_traits(colls[i])->name,
+                                bytes) == options->cases_count)
                 options->cases[options->cases_count++] =
                     (struct noise_case){.coll = colls[i], .bytes = bytes};
         }

@@ -64,4 +64,10 @@ struct noise_options {
 enum cli_result noise_options_parse(const char *program, int argc, char **argv,
                                     struct noise_options *options_out);
 
+/* The number of a case, or of a level by its name; how many there are: none
+ * is that. */
+size_t noise_case_find(const struct noise_options *options, const char *coll,
+                       size_t bytes);
+size_t noise_level_find(const struct noise_options *options, const char *name);
+
 #endif

@@ -78,28 +78,6 @@ static size_t contender_of(const struct campaign *campaign, const char *name)
     return i;
 }
 
-static size_t case_of(const struct noise_options *options, const char *coll,
-                      const char *bytes)
-{
-    size_t i;
-
-    for (i = 0; i < options->cases_count; i++)
-        if (strcmp(xyl_coll_traits(options->cases[i].coll)->name, coll) == 0 &&
-            options->cases[i].bytes == strtoull(bytes, NULL, 10))
-            break;
-    return i;
-}
-
-static size_t level_of(const struct noise_options *options, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < options->levels.count; i++)
-        if (strcmp(options->levels.list[i].name, name) == 0)
-            break;
-    return i;
-}
-
 /* The noise of the experiment with one rank. */
 static void delay_name(const struct noise_options *options,
                        char name[LEVEL_NAME_BYTES])
@@ -150,8 +128,9 @@ static void row_take(void *arg, char *const *cells)
     struct campaign *campaign = taker->campaign;
     const struct noise_options *options = campaign->options;
     size_t contender = contender_of(campaign, cells[CSV_IMPL]);
-    size_t which = case_of(options, cells[CSV_COLL], cells[CSV_BYTES]);
-    size_t level = level_of(options, cells[CSV_NOISE]);
+    size_t which = noise_case_find(options, cells[CSV_COLL],
+                                   strtoull(cells[CSV_BYTES], NULL, 10));
+    size_t level = noise_level_find(options, cells[CSV_NOISE]);
     unsigned rank = (unsigned)strtoul(cells[CSV_RANK], NULL, 10);
     char delay[LEVEL_NAME_BYTES];
 

@@ -177,14 +177,16 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
     return 0;
 }
 
-static void grains_free(const xyl_shm_pool_t *pool, uint32_t bank, uint64_t run)
+/* Returns what was taken before. */
+static uint64_t run_free(const xyl_shm_pool_t *pool, _Atomic uint64_t *word,
+                         uint64_t run)
 {
-    _Atomic uint64_t *word = bank_word(pool, bank);
     uint64_t taken = xyl_shm_get(pool->shm, word);
 
     do
         assert((taken & run) == run);
     while (!pool->shm->ops->swap(pool->shm, word, &taken, taken & ~run));
+    return taken;
 }
 
 /* ---- parts of grains ---- */
@@ -301,16 +303,11 @@ static void part_free(const xyl_shm_pool_t *pool, uint32_t part, size_t bytes)
 {
     uint32_t at = (part - FIRST_PART) / PARTS, bank = at / XYL_SHM_POOL_GRAINS,
              grain = at % XYL_SHM_POOL_GRAINS;
-    _Atomic uint64_t *word = grain_word(pool, bank, grain);
     uint64_t run = run_of((part - FIRST_PART) % PARTS,
                           parts_for(&pool->banks[bank], bytes));
-    uint64_t taken = xyl_shm_get(pool->shm, word);
 
-    do
-        assert((taken & run) == run);
-    while (!pool->shm->ops->swap(pool->shm, word, &taken, taken & ~run));
-    if (taken == run)
-        grains_free(pool, bank, run_of(grain, 1));
+    if (run_free(pool, grain_word(pool, bank, grain), run) == run)
+        (void)run_free(pool, bank_word(pool, bank), run_of(grain, 1));
 }
 
 static char *part_address(xyl_shm_pool_t *pool, uint32_t part, size_t bytes,
@@ -337,9 +334,9 @@ void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
     if (window >= FIRST_PART)
         part_free(pool, window, bytes);
     else
-        grains_free(pool, bank,
-                    run_of((window - 1) % XYL_SHM_POOL_GRAINS,
-                           grains_for(&pool->banks[bank], bytes)));
+        (void)run_free(pool, bank_word(pool, bank),
+                       run_of((window - 1) % XYL_SHM_POOL_GRAINS,
+                              grains_for(&pool->banks[bank], bytes)));
 }
 
 int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes)

@@ -168,6 +168,15 @@ static int event_begin(xyl_trace_t *trace, uint64_t count, uint64_t time)
     return 0;
 }
 
+static void write_named(xyl_trace_t *trace, const char *kind, const char *name,
+                        uint32_t rank, uint64_t time)
+{
+    fprintf(trace->file, ",\n{%s,\"name\":", kind);
+    write_text(trace->file, name);
+    write_place(trace, rank);
+    write_time(trace->file, "ts", time);
+}
+
 void xyl_trace_span(xyl_trace_t *trace, uint32_t rank, const char *name,
                     uint64_t begin, uint64_t end, uint64_t detail)
 {
@@ -176,10 +185,7 @@ void xyl_trace_span(xyl_trace_t *trace, uint32_t rank, const char *name,
     assert(has_rank(trace, rank) && begin <= end);
     if (!event_begin(trace, 1, begin))
         return;
-    fputs(",\n{\"ph\":\"X\",\"name\":", trace->file);
-    write_text(trace->file, name);
-    write_place(trace, rank);
-    write_time(trace->file, "ts", begin);
+    write_named(trace, "\"ph\":\"X\"", name, rank, begin);
     write_time(trace->file, "dur", end - begin);
     fprintf(trace->file, ",\"args\":{\"detail\":%s%" PRIu64 "%s}}", quote,
             detail, quote);
@@ -231,10 +237,7 @@ void xyl_trace_mark(xyl_trace_t *trace, uint32_t rank, const char *stage,
     assert(has_rank(trace, rank) && segment <= EXACT_MAX);
     if (!event_begin(trace, 1, time))
         return;
-    fputs(",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":", trace->file);
-    write_text(trace->file, stage);
-    write_place(trace, rank);
-    write_time(trace->file, "ts", time);
+    write_named(trace, "\"ph\":\"i\",\"s\":\"t\"", stage, rank, time);
     fprintf(trace->file,
             ",\"args\":{\"sequence\":%" PRIu32 ",\"segment\":%" PRIu64 "}}",
             sequence, segment);
