@@ -392,8 +392,8 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Stays until the other thread has done what it wants, but not for ever: one turn
- * of sched_yield takes a slice of each process that shares the core. */
+/* Stays until the other thread has done what it wants, but not for ever: one
+ * turn of sched_yield takes a slice of each process that shares the core. */
 static void handover_done(void *arg, xylem_status_t status)
 {
     handover_t *handover = arg;
