@@ -68,6 +68,10 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 
 /* ---- names ---- */
 
+/* 0, and `why` says so. */
+#define refuse(why, ...)                                                       \
+    (snprintf(why, XYL_ALGORITHM_WHY_BYTES, __VA_ARGS__), 0)
+
 static int is_spelled(const xyl_algorithm_t *algorithm, const char *name,
                       size_t length)
 {
@@ -121,19 +125,14 @@ static int parse_radix(const xyl_algorithm_t *algorithm, const char *text,
     unsigned long value = 0;
     char *end = NULL;
 
-    if (radix->most == 0) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s takes no radix",
-                 algorithm->name);
-        return 0;
-    }
+    if (radix->most == 0)
+        return refuse(why, "%s takes no radix", algorithm->name);
     if (isdigit((unsigned char)*text))
         value = strtoul(text, &end, 10);
     if (end == NULL || (*end != '\0' && *end != '/') || value < radix->least ||
-        value > radix->most) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s takes a radix of %u ... %u",
-                 algorithm->name, radix->least, radix->most);
-        return 0;
-    }
+        value > radix->most)
+        return refuse(why, "%s takes a radix of %u ... %u", algorithm->name,
+                      radix->least, radix->most);
     *radix_out = (uint32_t)value;
     return 1;
 }
@@ -180,9 +179,8 @@ static int parse_between(xylem_coll_t coll, const char *text,
     if (strchr(text, '/') == NULL &&
         xyl_algorithm_goes_between(coll, named_out->between))
         return 1;
-    snprintf(why, XYL_ALGORITHM_WHY_BYTES,
-             "between nodes goes a tree, or a schedule of an allreduce");
-    return 0;
+    return refuse(why,
+                  "between nodes goes a tree, or a schedule of an allreduce");
 }
 
 /* ---- the parts of levels ---- */
@@ -229,9 +227,8 @@ int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
             *name_out = algorithm->name;
             return 1;
         }
-    snprintf(why, XYL_ALGORITHM_WHY_BYTES,
-             "within nodes goes an algorithm in their memory, a tree, or ucx");
-    return 0;
+    return refuse(
+        why, "within nodes goes an algorithm in their memory, a tree, or ucx");
 }
 
 static int parse_within(xylem_coll_t coll, const char *text,
@@ -250,8 +247,7 @@ static int parse_bytes(const char *text, size_t *bytes_out, char *why)
         *bytes_out = (size_t)bytes;
         return 1;
     }
-    snprintf(why, XYL_ALGORITHM_WHY_BYTES, "a segment has bytes, as 64K");
-    return 0;
+    return refuse(why, "a segment has bytes, as 64K");
 }
 
 static int parse_segment(xylem_coll_t coll, const char *text,
@@ -314,12 +310,10 @@ static int parse_parts(xylem_coll_t coll, const char *text,
     for (;; text += length + 1) {
         length = strcspn(text, ",");
         part = part_of(text);
-        if (part == PARTS || length >= sizeof value) {
-            snprintf(why, XYL_ALGORITHM_WHY_BYTES,
-                     "its parts are leaders=, between=, within=, segment= and "
+        if (part == PARTS || length >= sizeof value)
+            return refuse(
+                why, "its parts are leaders=, between=, within=, segment= and "
                      "within_segment=");
-            return 0;
-        }
         snprintf(value, sizeof value, "%.*s", (int)length, text);
         if (!parts[part].parse(coll, value + strlen(parts[part].name),
                                named_out, why))
@@ -330,20 +324,16 @@ static int parse_parts(xylem_coll_t coll, const char *text,
     if (xyl_segments_meet(named_out->segment_bytes,
                           named_out->within_segment_bytes))
         return 1;
-    snprintf(why, XYL_ALGORITHM_WHY_BYTES, "within_segment wants %s",
-             xyl_segments_want);
-    return 0;
+    return refuse(why, "within_segment wants %s", xyl_segments_want);
 }
 
 /* Behind the name: "/between" or parts. */
 static int parse_levels(xylem_coll_t coll, const char *text, const char *slash,
                         xyl_named_t *named_out, char *why)
 {
-    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s has no levels in segments",
-                 named_out->algorithm->name);
-        return 0;
-    }
+    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES)
+        return refuse(why, "%s has no levels in segments",
+                      named_out->algorithm->name);
     return slash != NULL
                ? parse_between(coll, slash + 1, named_out, why)
                : parse_parts(coll, strchr(text, ':') + 1, named_out, why);

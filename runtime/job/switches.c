@@ -32,6 +32,11 @@ static xylem_status_t no_memory(void)
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a network's switches");
 }
 
+/* About a switch, or what of it `where` names. */
+#define WRONG(reader, index, where, ...)                                       \
+    xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_TOPOLOGY: %s: switches[%u]" where,       \
+             (reader)->file, index, __VA_ARGS__)
+
 static const char *switch_name(const reader_t *reader, uint32_t index)
 {
     return json_string_value(
@@ -51,28 +56,20 @@ static xylem_status_t check_switch(const reader_t *reader, uint32_t index)
     const char *key;
 
     if (!json_is_object(one))
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u]: wants an object",
-                        reader->file, index);
+        return WRONG(reader, index, ": wants %s", "an object");
     json_object_foreach(one, key, value)
     {
         int is_list = strcmp(key, "nodes") == 0 || strcmp(key, "switches") == 0;
         if (!is_list && strcmp(key, "name") != 0)
-            return xyl_fail(XYLEM_ERR_CONFIG,
-                            "XYLEM_TOPOLOGY: %s: switches[%u].%s: there is no "
-                            "such key; there are "
-                            "\"name\", \"nodes\" and \"switches\"",
-                            reader->file, index, key);
+            return WRONG(reader, index,
+                         ".%s: there is no such key; there are \"name\", "
+                         "\"nodes\" and \"switches\"",
+                         key);
         if (is_list && !json_is_array(value))
-            return xyl_fail(
-                XYLEM_ERR_CONFIG,
-                "XYLEM_TOPOLOGY: %s: switches[%u].%s: wants an array",
-                reader->file, index, key);
+            return WRONG(reader, index, ".%s: wants an array", key);
     }
     if (!is_name(json_object_get(one, "name")))
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u].name: wants a name",
-                        reader->file, index);
+        return WRONG(reader, index, ".name: wants %s", "a name");
     return XYLEM_OK;
 }
 
@@ -89,11 +86,8 @@ static xylem_status_t switch_read_name(const reader_t *reader, uint32_t index)
     name = switch_name(reader, index);
     other = json_object_get(switches->names, name);
     if (other != NULL)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u].name: switches[%u] "
-                        "is called %s already",
-                        reader->file, index,
-                        (uint32_t)json_integer_value(other), name);
+        return WRONG(reader, index, ".name: switches[%u] is called %s already",
+                     (uint32_t)json_integer_value(other), name);
     if (json_object_set_new(switches->names, name, json_integer(index)) != 0)
         return no_memory();
     return XYLEM_OK;
@@ -106,12 +100,10 @@ static xylem_status_t read_node(const reader_t *reader, uint32_t index,
     const json_t *other = json_object_get(nodes, json_string_value(name));
 
     if (other != NULL)
-        return xyl_fail(
-            XYLEM_ERR_CONFIG,
-            "XYLEM_TOPOLOGY: %s: switches[%u].nodes[%zu]: node %s is below "
-            "switch %s already",
-            reader->file, index, at, json_string_value(name),
-            switch_name(reader, (uint32_t)json_integer_value(other)));
+        return WRONG(reader, index,
+                     ".nodes[%zu]: node %s is below switch %s already", at,
+                     json_string_value(name),
+                     switch_name(reader, (uint32_t)json_integer_value(other)));
     if (json_object_set_new(nodes, json_string_value(name),
                             json_integer(index)) != 0)
         return no_memory();
@@ -127,16 +119,12 @@ static xylem_status_t read_below(const reader_t *reader, uint32_t index,
     uint32_t below = (uint32_t)json_integer_value(found);
 
     if (found == NULL)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u].switches[%zu]: there "
-                        "is no switch %s",
-                        reader->file, index, at, json_string_value(name));
+        return WRONG(reader, index, ".switches[%zu]: there is no switch %s", at,
+                     json_string_value(name));
     if (above[below] != XYL_SWITCH_NONE)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u].switches[%zu]: "
-                        "switch %s is below %s already",
-                        reader->file, index, at, json_string_value(name),
-                        switch_name(reader, above[below]));
+        return WRONG(
+            reader, index, ".switches[%zu]: switch %s is below %s already", at,
+            json_string_value(name), switch_name(reader, above[below]));
     above[below] = index;
     return XYLEM_OK;
 }
@@ -155,10 +143,7 @@ static xylem_status_t read_list(const reader_t *reader, uint32_t index,
     for (at = 0; at < json_array_size(list) && status == XYLEM_OK; at++) {
         const json_t *name = json_array_get(list, at);
         if (!is_name(name))
-            return xyl_fail(XYLEM_ERR_CONFIG,
-                            "XYLEM_TOPOLOGY: %s: switches[%u].%s[%zu]: wants a "
-                            "name",
-                            reader->file, index, key, at);
+            return WRONG(reader, index, ".%s[%zu]: wants a name", key, at);
         status = read_one(reader, index, at, name);
     }
     return status;
@@ -176,17 +161,12 @@ static xylem_status_t levels_measure(const reader_t *reader, uint32_t index)
         levels++;
     }
     if (levels > switches->count)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u]: the switches above "
-                        "%s go in a circle",
-                        reader->file, index, switch_name(reader, index));
+        return WRONG(reader, index, ": the switches above %s go in a circle",
+                     switch_name(reader, index));
     if (levels > XYL_SWITCH_LEVELS_MAX)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_TOPOLOGY: %s: switches[%u]: there are %u levels "
-                        "from %s up; at "
-                        "most %d",
-                        reader->file, index, levels, switch_name(reader, index),
-                        XYL_SWITCH_LEVELS_MAX);
+        return WRONG(reader, index,
+                     ": there are %u levels from %s up; at most %d", levels,
+                     switch_name(reader, index), XYL_SWITCH_LEVELS_MAX);
     if (levels > switches->levels)
         switches->levels = levels;
     return XYLEM_OK;
