@@ -309,6 +309,7 @@ xylem_status_t workload_latency(const struct workload *workload,
     mine[1] = (double)session.wrong;
     if (status == XYLEM_OK)
         status = result_gather(&session, mine, iterations, result_out);
+    result_out->own_us = mine[0];
     session_end(&session);
     return status;
 }

@@ -61,6 +61,7 @@ struct workload_raw {
 
 struct workload_result {
     struct stats_range us; /* over ranks */
+    double own_us;         /* this rank's; of latency, and on all ranks */
     unsigned iterations;
     uint64_t wrong;          /* elements, over all ranks and checked calls */
     double injected_percent; /* share of the time that was noise */

@@ -6,8 +6,8 @@
 
 /* Steps of which plans in segments are measured, see model.h, and every which
  * size of those without. */
-enum { SIZES_STRIDE = 3, STEPS = 3 };
-static const size_t steps_measured[STEPS] = {1, 3, 9};
+enum { SIZES_STRIDE = 3, STEPS = TUNE_TASK_POINTS };
+static const size_t steps_measured[STEPS] = {1, 3, CAMPAIGN_STEPS_MOST};
 
 /* Of the time of the fastest plan that is known: what the model expects to take
  * longer is measured no further. */
@@ -82,16 +82,16 @@ static int may_win(const struct campaign *c, size_t p,
     return 0;
 }
 
-/* The steps of the i-th task: no longer than the longest message, nor than what
- * lies in the same memory as one step. */
-static size_t nth_steps(const struct campaign *c, size_t p, size_t i)
+size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes, size_t i)
 {
-    size_t one = steps_bytes(&c->plan[p], 1), most = c->bytes[c->sizes - 1];
+    size_t most = c->bytes[c->sizes - 1];
 
+    if (i >= STEPS)
+        return 0;
     if (c->search->place->near_bytes != 0 &&
         most > c->search->place->near_bytes)
         most = c->search->place->near_bytes;
-    most = most / one;
+    most = most / step_bytes;
     return i == 0 || steps_measured[i] < most ? steps_measured[i] : most;
 }
 
@@ -102,7 +102,7 @@ static int measure_steps(struct campaign *c, size_t p, struct points *points)
     double us;
 
     for (i = 0; i < STEPS && may_win(c, p, points); i++) {
-        steps = nth_steps(c, p, i);
+        steps = campaign_nth_steps(c, steps_bytes(&c->plan[p], 1), i);
         if (steps <= last)
             break;
         last = steps;

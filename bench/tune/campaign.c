@@ -1,5 +1,6 @@
 #include "bench/tune/campaign.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/measure/noise.h"
@@ -50,23 +51,36 @@ static void progress_show(struct campaign *c, const struct tune_time *time)
             left_s(search));
 }
 
+static int knows_leaders(const struct tune_time *known,
+                         const struct tune_time *time)
+{
+    return time->leaders == 0 || known->leaders == time->leaders;
+}
+
 int campaign_ask(struct campaign *c, const struct tune_time *time,
                  struct campaign_verdict *verdict)
 {
     struct tune_search *search = c->search;
-    const struct tune_time *known;
+    size_t bytes = time->leaders * sizeof *c->leader_us;
+    struct tune_time *known;
 
     *verdict = (struct campaign_verdict){0};
     if (search->place->is_first) {
         known = tune_journal_find(search->journal, time);
         verdict->is_over = tune_seconds_since(search->begin_ns) > c->end_s;
-        if (known != NULL) {
+        if (known != NULL && knows_leaders(known, time)) {
             verdict->is_known = 1;
             verdict->us = known->us;
-            search->cost_s += known->cost_s;
+            search->cost_s += known->is_counted ? 0 : known->cost_s;
+            known->is_counted = 1;
+            if (bytes > 0)
+                memcpy(c->leader_us, known->leader_us, bytes);
         }
     }
-    return search->place->agree(search->place->state, verdict, sizeof *verdict);
+    return search->place->agree(search->place->state, verdict,
+                                sizeof *verdict) &&
+           (!verdict->is_known || bytes == 0 ||
+            search->place->agree(search->place->state, c->leader_us, bytes));
 }
 
 int campaign_time_anew(struct campaign *c, struct tune_time *time)
@@ -75,11 +89,16 @@ int campaign_time_anew(struct campaign *c, struct tune_time *time)
     struct tune_place *place = search->place;
     uint64_t begin_ns = noise_now_ns();
     double took_s;
+    uint32_t i;
 
     progress_show(c, time);
-    if (!place->time(place->state, time, &time->us) ||
+    if (!place->time(place->state, time, &time->us, c->leader_us) ||
         !place->agree(place->state, &time->us, sizeof time->us))
         return 0;
+    for (i = 0; i < time->leaders; i++) /* as the journal has them */
+        c->leader_us[i] = round(c->leader_us[i] * 1e3) / 1e3;
+    time->leader_us = c->leader_us;
+    time->is_counted = 1;
     took_s = tune_seconds_since(begin_ns);
     time->cost_s = search->options->machine != NULL ? time->us / 1e6 : took_s;
     search->measuring_s += took_s;
@@ -101,6 +120,20 @@ struct tune_time campaign_time(const struct campaign *c,
                               .spread_us = spread_us};
 }
 
+/* A plan in levels is timed with its leaders: of its calls of few steps
+ * levels.c may ask for them later. */
+static uint32_t leaders_kept(const struct campaign *c,
+                             const struct tune_time *time)
+{
+    uint32_t nodes = c->search->place->shape.nodes;
+
+    return time->leaders != 0 || nodes == 1 ||
+                   time->arrivals != TUNE_SYNCHRONISED ||
+                   tune_plan_leaders(c->coll, &time->plan) == 0
+               ? time->leaders
+               : nodes;
+}
+
 int campaign_time_find(struct campaign *c, struct tune_time *time)
 {
     struct tune_search *search = c->search;
@@ -112,8 +145,10 @@ int campaign_time_find(struct campaign *c, struct tune_time *time)
     c->is_over = !verdict.is_known && verdict.is_over;
     search->is_over |= c->is_over;
     time->us = verdict.us;
+    time->leader_us = c->leader_us;
     if (verdict.is_known || verdict.is_over)
         return 1;
+    time->leaders = leaders_kept(c, time);
     return campaign_time_anew(c, time) &&
            (!search->place->is_first ||
             tune_journal_add(search->journal, time));

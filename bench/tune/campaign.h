@@ -36,8 +36,12 @@ struct campaign {
     double ratio[TUNE_SIZES_MAX];
     unsigned looks[TUNE_SIZES_MAX];
     struct tune_journal tasks; /* of levels, without a file */
-    double end_s;              /* after the search's begin */
-    int is_over;               /* no time is left */
+    /* Of the nodes' leaders: */
+    struct tune_leader *leaders; /* [nodes]: what levels of a plan take */
+    struct tune_task *timed;     /* [nodes]: what the last level took */
+    double *leader_us;           /* [nodes]: of the last time that has them */
+    double end_s;                /* after the search's begin */
+    int is_over;                 /* no time is left */
 };
 
 /* What the library takes by itself. */
@@ -65,8 +69,11 @@ struct campaign_verdict {
 };
 int campaign_ask(struct campaign *c, const struct tune_time *time,
                  struct campaign_verdict *verdict);
+/* Fills c->leader_us[time->leaders], too. */
 int campaign_time_anew(struct campaign *c, struct tune_time *time);
-/* From what is known, or anew; 1 with time->us 0 when no time is left. */
+/* From what is known, or anew; 1 with time->us 0 when no time is left. With
+ * time->leaders only what is known of so many leaders counts, and
+ * time->leader_us are theirs until the next call. */
 int campaign_time_find(struct campaign *c, struct tune_time *time);
 int campaign_time_plan(struct campaign *c, const struct tune_plan *plan,
                        size_t bytes, double *us_out);
@@ -93,6 +100,12 @@ int campaign_gains(const struct campaign *c, size_t size, double us);
 
 /* Measures tasks of plans, and whole the plans that may be the fastest. */
 int campaign_measure_tasks(struct campaign *c);
+/* The most steps of a task. */
+enum { CAMPAIGN_STEPS_MOST = 9 };
+/* The steps of the i-th task: no longer than the longest message, nor than what
+ * lies in the same memory as one step of so many bytes. 0: there is none. */
+size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes,
+                          size_t i);
 /* How many tasks of a plan, about. */
 size_t campaign_tasks(const struct campaign *c, size_t plan);
 /* What the model expects, by what it has been wrong by. */

@@ -93,7 +93,25 @@ static struct event_state *state_of(struct job *job,
     return shape->nodes == 1 ? &job->node : &job->leaders;
 }
 
-static int job_time(void *state, const struct tune_time *what, double *us_out)
+/* Of the ranks of each node the last. Those that took no part bring 0. */
+static int leaders_find(const struct job *job, double own_us, double *leader_us)
+{
+    xylem_team_t *world = job->event->world;
+    xylem_place_t place;
+    xylem_status_t status =
+        xylem_team_place(world, xylem_team_rank(world), &place);
+
+    memset(leader_us, 0, job->shape.nodes * sizeof *leader_us);
+    if (status == XYLEM_OK)
+        leader_us[place.node] = own_us;
+    if (status == XYLEM_OK)
+        status = xylem_allreduce(world, XYLEM_IN_PLACE, leader_us,
+                                 job->shape.nodes, XYLEM_FLOAT64, XYLEM_MAX);
+    return status == XYLEM_OK;
+}
+
+static int job_time(void *state, const struct tune_time *what, double *us_out,
+                    double *leader_us)
 {
     struct job *job = state;
     struct event_state *event = state_of(job, &what->shape);
@@ -112,8 +130,10 @@ static int job_time(void *state, const struct tune_time *what, double *us_out)
     struct workload_result result;
 
     *us_out = 0;
-    if (event == NULL || event->world == NULL)
-        return event != NULL; /* it takes no part */
+    if (event == NULL)
+        return 0;
+    if (event->world == NULL) /* it takes no part */
+        return what->leaders == 0 || leaders_find(job, 0, leader_us);
     event->tuning =
         (struct bench_tuning){.mode = BENCH_BLOCKING,
                               .algorithm = algorithm_of(&what->plan),
@@ -124,7 +144,7 @@ static int job_time(void *state, const struct tune_time *what, double *us_out)
         return 0;
     *us_out =
         what->arrivals == TUNE_SYNCHRONISED ? result.us.max : result.us.avg;
-    return 1;
+    return what->leaders == 0 || leaders_find(job, result.own_us, leader_us);
 }
 
 static xylem_status_t shape_find(xylem_team_t *world, struct tune_shape *shape)

@@ -1,8 +1,10 @@
 /* The choice of the algorithm within nodes. The model adds up the levels of a
- * plan, each of which is timed by itself. A task of one node is the same for
- * every algorithm between nodes, in every plan and collective, and is timed
- * once. So plans that differ in the algorithm within nodes alone need no calls
- * of their own before they promise to be the fastest. */
+ * plan, each of which is timed by itself, for each leader (model.h). A task of
+ * one node is the same for every algorithm between nodes, in every plan and
+ * collective, and is timed once. So plans that differ in the algorithm within
+ * nodes alone need no calls of their own before they promise to be the fastest.
+ */
+#include <math.h>
 #include <string.h>
 
 #include "bench/tune/campaign.h"
@@ -11,30 +13,28 @@ enum {
     /* For each size the search varies so many plans, the fastest that are
      * known with the table's choice within nodes. */
     LOOKS = 4,
-    STEPS = 3,
     UNIT = sizeof(float)
 };
-static const size_t steps_measured[STEPS] = {1, 3, 9};
 
 /* How a message goes through the levels of a plan. */
 struct way {
     size_t message;
-    size_t leaders; /* of a node */
-    size_t steps;   /* of each lane */
-    size_t pieces;  /* through a node */
-    size_t each;    /* of these, of one leader */
-    size_t piece;   /* bytes */
-};
-
-/* The times of levels that run alone: until all have had their first output;
- * and from there to the end, within nodes and between them. */
-struct costs {
-    double fill, within, between;
+    size_t leaders;  /* of a node */
+    size_t segments; /* of each lane; 1: the message goes as a whole */
+    size_t piece;    /* bytes */
+    size_t pieces;   /* of a segment of all lanes, through a node */
+    size_t each;     /* of these, of one leader */
 };
 
 static size_t in_units(size_t bytes)
 {
     return (bytes + UNIT - 1) / UNIT * UNIT;
+}
+
+/* The last level between nodes. */
+static enum tune_level between_of(const struct campaign *c)
+{
+    return xyl_coll_between(c->coll) == XYLEM_COLL_REDUCE ? TUNE_IR : TUNE_IB;
 }
 
 static struct way way_of(const struct campaign *c, const struct tune_plan *plan,
@@ -46,153 +46,185 @@ static struct way way_of(const struct campaign *c, const struct tune_plan *plan,
         .message = message,
         .leaders = tune_plan_leaders(c->coll, plan),
         .piece =
-            in_units(lane < plan->segment_bytes ? lane : plan->segment_bytes)};
+            in_units(lane < plan->segment_bytes ? lane : plan->segment_bytes),
+        .pieces = plan->lanes};
+    struct tune_alone between;
 
-    way.steps = (lane + way.piece - 1) / way.piece;
-    way.pieces = way.steps * plan->lanes;
+    way.segments = (lane + way.piece - 1) / way.piece;
+    if (tune_plan_alone(c->coll, plan, &c->search->place->shape, between_of(c),
+                        &between) &&
+        between.plan.segment_bytes == 0) {
+        way.pieces *= way.segments;
+        way.segments = 1;
+    }
     way.each = way.pieces / way.leaders;
     return way;
 }
 
 /* ---- tasks ---- */
 
-/* *us_out 0: no time is left. */
+/* Finds what a call of `bytes` takes by itself, on each leader where they
+ * differ. *time_out NULL: no time is left. */
 static int task_time(struct campaign *c, const struct tune_alone *alone,
-                     size_t bytes, double *us_out)
+                     size_t bytes, const struct tune_time **time_out)
 {
+    const struct tune_place *place = c->search->place;
     struct tune_time time = campaign_time(c, &alone->plan, bytes, 0);
-    const struct tune_time *known;
 
     time.coll = alone->coll;
     time.shape = alone->shape;
-    known = tune_journal_find(&c->tasks, &time);
-    *us_out = known != NULL ? known->us : 0;
-    if (known != NULL || c->is_over)
+    if (time.shape.nodes > 1 || !place->nodes_alike)
+        time.leaders = place->shape.nodes;
+    *time_out = tune_journal_find(&c->tasks, &time);
+    if (*time_out != NULL || c->is_over)
         return 1;
     if (!campaign_time_find(c, &time))
         return 0;
-    *us_out = time.us;
-    return time.us <= 0 || tune_journal_add(&c->tasks, &time);
-}
-
-/* Longer tasks than what fits into caches say no more. */
-static size_t most_steps(const struct campaign *c, size_t bytes, size_t steps)
-{
-    size_t near = c->search->place->near_bytes / bytes;
-
-    if (c->search->place->near_bytes == 0 || steps <= near)
-        return steps;
-    return near == 0 ? 1 : near;
-}
-
-/* The first output of a level, and what follows, of so many steps of `bytes`
- * each. 0 in *first_out: no time is left. */
-static int level_time(struct campaign *c, const struct tune_alone *alone,
-                      size_t bytes, size_t steps, double *first_out,
-                      double *rest_out)
-{
-    size_t i, n, last = 0, most = most_steps(c, bytes, steps);
-    struct points points = {.count = 0};
-    double us;
-
-    *first_out = *rest_out = 0;
-    for (i = 0; i < STEPS && last < most; i++) {
-        n = steps_measured[i] < most ? steps_measured[i] : most;
-        last = n;
-        if (!task_time(c, alone, n * bytes, &us))
-            return 0;
-        if (us <= 0)
-            return 1;
-        points.at[points.count++] = (struct tune_point){(double)n, us};
-    }
-    *first_out = points.at[0].us;
-    *rest_out =
-        tune_model_at(points.at, points.count, (double)steps) - points.at[0].us;
+    if (time.us <= 0)
+        return 1;
+    if (!tune_journal_add(&c->tasks, &time))
+        return 0;
+    *time_out = tune_journal_find(&c->tasks, &time);
     return 1;
 }
 
-/* All ranks take part in all broadcasts. Each leader has its own reductions,
- * and most of the work with them. The table chooses in place of an algorithm
- * that does not fit. */
-static int within_time(struct campaign *c, struct tune_alone *alone,
-                       const struct way *way, double *first_out,
-                       double *rest_out)
+/* What some calls of so many pieces of `bytes` each take, as far as `needed`
+ * are needed, into c->timed; without a point when no time is left. */
+static int pieces_time(struct campaign *c, const struct tune_alone *alone,
+                       size_t bytes, size_t needed)
 {
-    alone->plan.segment_bytes = way->piece;
-    if (!tune_plan_fits(alone->coll, &alone->plan, &alone->shape,
-                        way->pieces * way->piece))
-        tune_plan_by_table(&alone->plan);
-    return level_time(c, alone, way->piece,
-                      alone->coll == XYLEM_COLL_REDUCE ? way->each
-                                                       : way->pieces,
-                      first_out, rest_out);
-}
+    const uint32_t nodes = c->search->place->shape.nodes;
+    const struct tune_time *time;
+    size_t i, pieces, last = 0;
+    uint32_t n;
 
-/* Each leader has a part of a schedule's message, which goes as a whole. */
-static int between_time(struct campaign *c, struct tune_alone *alone,
-                        const struct way *way, double *first_out,
-                        double *rest_out)
-{
-    size_t lanes = way->each / way->steps;
-
-    if (alone->plan.segment_bytes == 0)
-        return level_time(
-            c, alone,
-            in_units((way->message + way->leaders - 1) / way->leaders), 1,
-            first_out, rest_out);
-    alone->plan.segment_bytes = way->piece;
-    return level_time(c, alone, lanes * way->piece, way->steps, first_out,
-                      rest_out);
-}
-
-/* costs->fill 0: no time is left. */
-static int costs_find(struct campaign *c, const struct tune_plan *plan,
-                      size_t s, struct costs *costs)
-{
-    const struct way way = way_of(c, plan, s);
-    struct tune_alone alone;
-    double first, rest;
-    unsigned level;
-    int ok;
-
-    *costs = (struct costs){0, 0, 0};
-    for (level = 0; level < TUNE_LEVELS; level++) {
-        if (!tune_plan_alone(c->coll, plan, &c->search->place->shape,
-                             (enum tune_level)level, &alone))
-            continue;
-        ok = level == TUNE_BETWEEN
-                 ? between_time(c, &alone, &way, &first, &rest)
-                 : within_time(c, &alone, &way, &first, &rest);
-        if (!ok)
+    memset(c->timed, 0, nodes * sizeof *c->timed);
+    for (i = 0; last < needed; i++, last = pieces) {
+        pieces = campaign_nth_steps(c, bytes, i);
+        if (pieces <= last)
+            break;
+        if (!task_time(c, alone, pieces * bytes, &time))
             return 0;
-        if (first <= 0) {
-            costs->fill = 0;
-            return 1;
+        if (time == NULL) {
+            memset(c->timed, 0, nodes * sizeof *c->timed);
+            break;
         }
-        costs->fill += first;
-        if (level == TUNE_BETWEEN)
-            costs->between += rest;
-        else
-            costs->within += rest;
+        for (n = 0; n < nodes; n++)
+            c->timed[n].at[c->timed[n].count++] = (struct tune_point){
+                (double)pieces,
+                time->leaders != 0 ? time->leader_us[n] : time->us};
+    }
+    return 1;
+}
+
+/* Within nodes all ranks take part in all broadcasts, and each leader has its
+ * own reductions, and most of the work with them; the table chooses in place of
+ * an algorithm that does not fit. Between them each leader has a part of a
+ * schedule's message, which goes as a whole. */
+static int level_time(struct campaign *c, struct tune_alone *alone,
+                      enum tune_level level, const struct way *way)
+{
+    const uint32_t nodes = c->search->place->shape.nodes;
+    size_t bytes = way->piece, pieces = 1;
+    uint32_t n;
+
+    if (level == TUNE_SR || level == TUNE_SB) {
+        pieces = level == TUNE_SR ? way->each : way->pieces;
+        alone->plan.segment_bytes = way->piece;
+        if (!tune_plan_fits(alone->coll, &alone->plan, &alone->shape,
+                            way->segments * way->pieces * way->piece))
+            tune_plan_by_table(&alone->plan);
+    } else if (alone->plan.segment_bytes == 0) {
+        bytes = in_units((way->message + way->leaders - 1) / way->leaders);
+    } else {
+        alone->plan.segment_bytes = way->piece;
+        bytes *= way->each;
+    }
+    if (!pieces_time(c, alone, bytes, way->segments * pieces))
+        return 0;
+    for (n = 0; n < nodes; n++) {
+        c->timed[n].pieces = (double)pieces;
+        c->leaders[n].level[level] = c->timed[n];
+    }
+    return 1;
+}
+
+/* The time of an allreduce among the leaders begins with their reduction. */
+static void behind_reductions(struct tune_leader *leader)
+{
+    const struct tune_task *ir = &leader->level[TUNE_IR];
+    struct tune_task *ib = &leader->level[TUNE_IB];
+    size_t i;
+
+    for (i = 0; i < ir->count && i < ib->count; i++)
+        ib->at[i].us = fmax(0, ib->at[i].us - ir->at[i].us);
+}
+
+/* Finds what the levels of the plan take on each leader. c->is_over 1: not all
+ * of it, no time is left. */
+static int tasks_find(struct campaign *c, const struct tune_plan *plan,
+                      const struct way *way)
+{
+    const struct tune_shape *shape = &c->search->place->shape;
+    struct tune_alone alone;
+    unsigned level;
+    uint32_t n;
+
+    for (level = 0; level < TUNE_LEVELS; level++) {
+        for (n = 0; n < shape->nodes; n++)
+            c->leaders[n].level[level].count = 0;
+        if (!tune_plan_alone(c->coll, plan, shape, (enum tune_level)level,
+                             &alone))
+            continue;
+        if (!level_time(c, &alone, (enum tune_level)level, way))
+            return 0;
+        if (c->is_over)
+            return 1;
+    }
+    for (n = 0; n < shape->nodes; n++)
+        behind_reductions(&c->leaders[n]);
+    return 1;
+}
+
+/* How far levels go on at the same time, by calls of a few steps of the plan
+ * itself. */
+static int overlap_find(struct campaign *c, const struct tune_plan *plan,
+                        const struct way *way)
+{
+    const struct tune_shape *shape = &c->search->place->shape;
+    const struct tune_alone itself = {
+        .coll = c->coll, .shape = *shape, .plan = *plan};
+    uint32_t n;
+
+    for (n = 0; n < shape->nodes; n++)
+        c->leaders[n].overlap = 1;
+    if (way->segments == 1)
+        return 1;
+    if (!pieces_time(c, &itself, way->pieces * way->piece, way->segments))
+        return 0;
+    for (n = 0; n < shape->nodes && c->timed[n].count > 1; n++) {
+        c->timed[n].pieces = 1;
+        c->leaders[n].overlap =
+            tune_model_overlap(&c->leaders[n], tune_model_stable(&c->timed[n]));
     }
     return 1;
 }
 
 /* ---- what is expected ---- */
 
-/* The share of the levels' work that is done side by side, by calls of a few
- * steps of the plan itself. */
-static double overlap_of(const struct campaign *c, size_t p, size_t s,
-                         const struct costs *costs)
+/* By the leaders' tasks: a broadcast or a reduction of few segments by the
+ * times of each of them. */
+static double by_leaders(const struct campaign *c, const struct way *way)
 {
-    const struct points *points = &c->points[p];
-    double steps = (double)way_of(c, &c->plan[p], s).steps;
+    const struct tune_leader *leaders = c->leaders;
+    const size_t nodes = c->search->place->shape.nodes;
+    enum tune_level from = between_of(c) == TUNE_IR ? TUNE_SR : TUNE_IB;
 
-    if (c->plan[p].segment_bytes == 0 || points->count < 2)
-        return 1;
-    return tune_model_overlap(costs->within, costs->between,
-                              tune_model_at(points->at, points->count, steps) -
-                                  points->at[0].us);
+    if (xyl_coll_between(c->coll) == XYLEM_COLL_ALLREDUCE)
+        return tune_model_allreduce(leaders, nodes, way->segments);
+    return way->segments <= CAMPAIGN_STEPS_MOST
+               ? tune_model_each(leaders, nodes, from, way->segments)
+               : tune_model_full(leaders, nodes, from, way->segments);
 }
 
 /* The measured time of the plan, or else the expected one. */
@@ -207,46 +239,42 @@ static double known_us(const struct campaign *c, size_t p, size_t s)
 
 /* The variant takes as much more or less than the plan as by their tasks. */
 static int expect_variant(struct campaign *c, size_t p, size_t s,
-                          const struct tune_plan *variant, double overlap,
-                          double tasks_us)
+                          const struct tune_plan *variant, double plan_us)
 {
+    const struct way way = way_of(c, variant, s);
     size_t q = campaign_add(c, variant);
-    struct costs costs;
-    double us, corrected;
+    double us;
 
     if (q == c->plans || !campaign_has(c, q, s) ||
         *campaign_at(c, c->predicted, q, s) > 0)
         return 1;
-    if (!costs_find(c, variant, s, &costs))
+    if (!tasks_find(c, variant, &way))
         return 0;
-    if (costs.fill <= 0)
+    if (c->is_over)
         return 1;
-    us = known_us(c, p, s) *
-         tune_model_levels(costs.fill, costs.within, costs.between, overlap) /
-         tasks_us;
+    us = known_us(c, p, s) * by_leaders(c, &way) / plan_us;
     *campaign_at(c, c->by_tasks, q, s) = us;
-    corrected = campaign_corrected(c, s, 1);
-    *campaign_at(c, c->predicted, q, s) = us / corrected;
+    *campaign_at(c, c->predicted, q, s) = us / campaign_corrected(c, s, 1);
     return 1;
 }
 
 static int expect_variants(struct campaign *c, size_t p, size_t s)
 {
     struct tune_plan variants[TUNE_WITHIN_MAX];
+    const struct way way = way_of(c, &c->plan[p], s);
     size_t i, count = tune_plan_within(c->coll, &c->plan[p],
                                        &c->search->place->shape, variants);
-    struct costs costs;
-    double overlap, us;
+    double us;
 
-    if (!costs_find(c, &c->plan[p], s, &costs))
+    if (!tasks_find(c, &c->plan[p], &way) ||
+        !overlap_find(c, &c->plan[p], &way))
         return 0;
-    if (costs.fill <= 0)
+    if (c->is_over)
         return 1;
-    overlap = overlap_of(c, p, s, &costs);
-    us = tune_model_levels(costs.fill, costs.within, costs.between, overlap);
+    us = by_leaders(c, &way);
     *campaign_at(c, c->by_tasks, p, s) = us;
     for (i = 0; i < count && !c->is_over; i++)
-        if (!expect_variant(c, p, s, &variants[i], overlap, us))
+        if (!expect_variant(c, p, s, &variants[i], us))
             return 0;
     return 1;
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+enum { TUNE_TASK_POINTS = 3 };
+
 struct tune_point {
     double at; /* steps, or bytes; rising */
     double us;
@@ -13,14 +15,7 @@ struct tune_point {
  * segment, takes what a pipeline takes to be filled and emptied, and the stable
  * time of a step for each that comes between. These are equations 5.4 and 5.5
  * of Luo's thesis (University of Tennessee, 2020), whose tasks are what happens
- * when stages overlap: of a broadcast,
- *
- *     T(u) = ib(0) + (u - 1) sbib(s) + sb(u - 1),
- *
- * and of an allreduce
- *
- *     T(u) = sr(0) + irsr(1) + ibirsr(2) + (u - 3) sbibirsr(s) + sbibir(u - 1)
- *            + sbib(u - 1) + sb(u - 1).
+ * when stages overlap, by calls of the plan itself.
  *
  * `points` are times of few steps, or, where a plan has no segments, of few
  * sizes. Between two of them the time is a line; on from the last, with the
@@ -34,14 +29,60 @@ double tune_model_step(const struct tune_point *points, size_t count);
  * long: a latency, and a time per byte. */
 double tune_model_longer(double sixteenth_us, double quarter_us);
 
-/* Plans in levels, from what each level takes by itself: `fill` until its first
- * output, all levels together, and from there to the end `within` nodes and
- * `between` them, which go on at the same time as far as `overlap` says (0: not
- * at all, 1: as far as both last). Equation 5.4 with the overlap of 5.3. */
-double tune_model_levels(double fill_us, double within_us, double between_us,
-                         double overlap);
-/* Equation 5.3: both together take all_us. 1 where either takes nothing. */
-double tune_model_overlap(double within_us, double between_us, double all_us);
+/* ---- tasks of levels ---- */
+
+/* The levels of a plan, in the order in which a segment goes through them. A
+ * task of the thesis is named by the levels that it has, each on a segment of
+ * its own: sbib(i) is the broadcast of segment i between nodes, and that of
+ * segment i - 1 within nodes. */
+enum tune_level {
+    TUNE_SR, /* a reduction to the leader of a node */
+    TUNE_IR, /* a reduction among the leaders */
+    TUNE_IB, /* a broadcast among them, or what else follows the reductions */
+    TUNE_SB, /* a broadcast from the leader of a node */
+    TUNE_LEVELS
+};
+
+/* What a level by itself takes on one leader: the times of calls of few pieces,
+ * without one if there is no such level. */
+struct tune_task {
+    struct tune_point at[TUNE_TASK_POINTS];
+    size_t count;
+    double pieces; /* of a segment */
+};
+
+/* `overlap` of what the others take beside the longest level of a task is done
+ * at the same time. */
+struct tune_leader {
+    struct tune_task level[TUNE_LEVELS];
+    double overlap;
+};
+
+/* The stable time of a segment: with one point, that of the first. */
+double tune_model_stable(const struct tune_task *task);
+
+/* Equation 5.3: all levels at once take stable_us. (t_inter + t_intra -
+ * t_total) / min(t_inter, t_intra); of more levels than two what all but the
+ * longest take stands for the minimum. 1 where one level takes all. */
+double tune_model_overlap(const struct tune_leader *leader, double stable_us);
+
+/* The time of a call of u segments: the longest that one of the leaders needs
+ * for all its tasks. The first two are for pipelines of two levels: `from`
+ * TUNE_IB is a broadcast, and TUNE_SR a reduction, for which the thesis has no
+ * equation: sr and ir stand for ib and sb there.
+ *
+ * Equation 5.1, max(T(ib(0)) + T(sbib(1)) + ... + T(sbib(u - 1)) +
+ * T(sb(u - 1))), where T(sb(u - 1)) is T(sb(0)). */
+double tune_model_each(const struct tune_leader *leaders, size_t count,
+                       enum tune_level from, size_t u);
+/* Equation 5.4, max(T(ib(0)) + (u - 1) T(sbib(s)) + T(sb(u - 1))). */
+double tune_model_full(const struct tune_leader *leaders, size_t count,
+                       enum tune_level from, size_t u);
+/* Equation 5.5, max(T(sr(0)) + T(irsr(1)) + T(ibirsr(2)) +
+ * (u - 3) T(sbibirsr(s)) + T(sbibir(u - 1)) + T(sbib(u - 1)) + T(sb(u - 1))).
+ * Of fewer segments than three, tasks lack the levels that have none. */
+double tune_model_allreduce(const struct tune_leader *leaders, size_t count,
+                            size_t u);
 
 /* Where the rows of two neighbouring values meet: halfway in log space. The
  * first of the larger's. */

@@ -303,7 +303,7 @@ static int node_fits(xylem_coll_t coll, const struct tune_plan *plan,
 static int some_level_fits(xylem_coll_t coll, const struct tune_plan *plan,
                            const struct tune_shape *shape, size_t bytes)
 {
-    static const enum tune_level levels[] = {TUNE_UP, TUNE_DOWN};
+    static const enum tune_level levels[] = {TUNE_SR, TUNE_SB};
     size_t i, lane = (bytes + plan->lanes - 1) / plan->lanes;
     struct tune_alone alone;
 
@@ -379,12 +379,16 @@ void tune_plan_by_table(struct tune_plan *plan)
 static int level_coll(xylem_coll_t coll, enum tune_level level,
                       xylem_coll_t *coll_out)
 {
+    static const xylem_coll_t colls[TUNE_LEVELS] = {
+        [TUNE_SR] = XYLEM_COLL_REDUCE,
+        [TUNE_IR] = XYLEM_COLL_REDUCE,
+        [TUNE_IB] = XYLEM_COLL_BCAST,
+        [TUNE_SB] = XYLEM_COLL_BCAST};
     xylem_coll_t between = xyl_coll_between(coll);
+    int is_allreduce = between == XYLEM_COLL_ALLREDUCE;
 
-    *coll_out = level == TUNE_UP     ? XYLEM_COLL_REDUCE
-                : level == TUNE_DOWN ? XYLEM_COLL_BCAST
-                                     : between;
-    return between == *coll_out || between == XYLEM_COLL_ALLREDUCE;
+    *coll_out = is_allreduce && level == TUNE_IB ? between : colls[level];
+    return is_allreduce || between == colls[level];
 }
 
 /* Can be run as a level in the memory of a node; `levels` names the radix. */
@@ -412,9 +416,9 @@ static int goes_within(xylem_coll_t coll, const xyl_algorithm_t *algorithm,
 {
     xylem_coll_t up, down;
 
-    return (level_coll(coll, TUNE_UP, &up) &&
+    return (level_coll(coll, TUNE_SR, &up) &&
             goes_in_level(coll, up, algorithm, shape, levels)) ||
-           (level_coll(coll, TUNE_DOWN, &down) &&
+           (level_coll(coll, TUNE_SB, &down) &&
             goes_in_level(coll, down, algorithm, shape, levels));
 }
 
@@ -495,13 +499,15 @@ int tune_plan_alone(xylem_coll_t coll, const struct tune_plan *plan,
     if (!levels_parse(coll, plan, &named) ||
         !level_coll(coll, level, &alone_out->coll))
         return 0;
-    if (level != TUNE_BETWEEN) {
+    if (level == TUNE_SR || level == TUNE_SB) {
         alone_out->shape =
             (struct tune_shape){1, shape->node_ranks, shape->memory};
         within_print(coll, alone_out->coll, &named, shape,
                      alone_out->plan.algorithm);
         return 1;
     }
+    if (!xyl_algorithm_does(named.between, alone_out->coll))
+        return 0; /* a schedule does all at once */
     between =
         (xyl_named_t){.algorithm = named.between, .radix = named.between_radix};
     xyl_algorithm_print(&between, alone_out->plan.algorithm);

@@ -2,6 +2,7 @@
 #ifndef XYL_BENCH_TUNE_PLANS_H
 #define XYL_BENCH_TUNE_PLANS_H
 
+#include "bench/tune/model.h"
 #include "collectives/choose/registry.h"
 
 enum { TUNE_PLANS_MAX = 8192 };
@@ -46,14 +47,10 @@ int tune_plan_names_within(xylem_coll_t coll, const struct tune_plan *plan);
 /* The ranks of a node do what the table says. */
 void tune_plan_by_table(struct tune_plan *plan);
 
-/* The levels of a plan, within nodes and between them. */
-enum tune_level {
-    TUNE_UP,      /* a reduction to the leaders */
-    TUNE_BETWEEN, /* the collective among them */
-    TUNE_DOWN,    /* a broadcast from them */
-    TUNE_LEVELS
-};
-/* A level by itself: the same work by ranks of which no others take part. */
+/* A level by itself: the same work by ranks of which no others take part. What
+ * follows the reductions to the leaders in an allreduce is timed together with
+ * the reduction among them: leaders come to it when they have ended that, as in
+ * algorithm 10. */
 struct tune_alone {
     xylem_coll_t coll;
     struct tune_shape shape;

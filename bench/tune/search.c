@@ -267,6 +267,11 @@ static int campaign_create(struct campaign *c)
     c->measured = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->measured);
     c->predicted = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->predicted);
     c->by_tasks = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->by_tasks);
+    c->leaders = calloc(c->search->place->shape.nodes, sizeof *c->leaders);
+    c->timed = calloc(c->search->place->shape.nodes, sizeof *c->timed);
+    c->leader_us = calloc(c->search->place->shape.nodes, sizeof *c->leader_us);
+    if (c->leaders == NULL || c->timed == NULL || c->leader_us == NULL)
+        return 0;
     if (c->plan == NULL || c->points == NULL || c->measured == NULL ||
         c->predicted == NULL || c->by_tasks == NULL)
         return 0;
@@ -284,6 +289,9 @@ static void campaign_destroy(struct campaign *c)
     free(c->measured);
     free(c->predicted);
     free(c->by_tasks);
+    free(c->leaders);
+    free(c->timed);
+    free(c->leader_us);
     tune_journal_close(&c->tasks);
 }
 

@@ -1,5 +1,6 @@
 /* Plans on simulated ranks: one call of each, as every call is like the other
  * there. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "bench/common/impl_name.h"
@@ -29,8 +30,22 @@ static void arrivals_set(struct simulation *simulation,
                                            : SIM_ARRIVAL_RANDOM;
 }
 
+/* Ranks live on nodes in blocks. */
+static void leaders_fill(const struct tune_time *what, const double *rank_us,
+                         double *leader_us)
+{
+    uint32_t i, rank;
+
+    for (i = 0; i < what->leaders; i++) {
+        leader_us[i] = 0;
+        for (rank = 0; rank < what->shape.node_ranks; rank++)
+            leader_us[i] =
+                fmax(leader_us[i], rank_us[i * what->shape.node_ranks + rank]);
+    }
+}
+
 static int simulated_time(void *state, const struct tune_time *what,
-                          double *us_out)
+                          double *us_out, double *leader_us)
 {
     struct simulation *simulation = state;
     const struct tune_shape *shape = &what->shape;
@@ -64,6 +79,8 @@ static int simulated_time(void *state, const struct tune_time *what,
                                                  : outcome.us.avg;
         *us_out += us / (double)seeds;
     }
+    if (ok)
+        leaders_fill(what, c.rank_us, leader_us);
     free(c.rank_us);
     return ok;
 }
@@ -94,6 +111,7 @@ int tune_simulation_open(const struct tune_options *options,
                             .agree = simulated_agree,
                             .near_bytes = simulation->machine.core.cache_bytes,
                             .shares_memory = 1,
+                            .nodes_alike = 1,
                             .is_first = 1};
     return 1;
 }

@@ -21,9 +21,14 @@ struct tune_time {
     size_t bytes;
     struct tune_plan plan;
     enum tune_arrivals arrivals;
+    /* The rest is no part of what tells two of them apart. */
     double us, cost_s;
-    double spread_us; /* by so much ranks come late at most; not a part of what
-                         tells two of them apart */
+    double spread_us; /* by so much ranks come late at most */
+    int is_counted;   /* its cost, as a part of this search */
+    /* Of each leader: until it has ended, or where all ranks of its node take
+     * part, until the last of these has. */
+    uint32_t leaders;        /* 0: not asked for, or not known */
+    const double *leader_us; /* [leaders], of the journal that has the time */
 };
 
 /* Where plans are timed. Functions that return int return 1, or 0 when they
@@ -34,14 +39,18 @@ struct tune_place {
     /* The time of a call in us: until its last rank has ended where all come
      * together, else what ranks spend in it on average. Of fewer ranks than the
      * place has (what->shape) it is one of all ranks of a node, or of one rank
-     * of each node. */
-    int (*time)(void *state, const struct tune_time *what, double *us_out);
+     * of each node. Fills leader_us[what->leaders], alike on all ranks of the
+     * job: none, or as many as the place has nodes, of a call to which all come
+     * together. */
+    int (*time)(void *state, const struct tune_time *what, double *us_out,
+                double *leader_us);
     /* The first rank's bytes become those of all. */
     int (*agree)(void *state, void *data, size_t bytes);
     /* Messages of up to so many bytes lie in caches, for which tasks are timed;
      * 0: all are alike. */
     size_t near_bytes;
     int shares_memory; /* the ranks of each node */
+    int nodes_alike;   /* a call of one node is timed on one, for all */
     int is_first;      /* rank: reports and writes */
 };
 
@@ -71,8 +80,9 @@ int tune_journal_read(struct tune_journal *journal, const char *path,
                       const char *where);
 void tune_journal_close(struct tune_journal *journal);
 /* NULL: not known. */
-const struct tune_time *tune_journal_find(const struct tune_journal *journal,
-                                          const struct tune_time *like);
+struct tune_time *tune_journal_find(const struct tune_journal *journal,
+                                    const struct tune_time *like);
+/* Copies the time, with those of its leaders. */
 int tune_journal_add(struct tune_journal *journal,
                      const struct tune_time *time);
 

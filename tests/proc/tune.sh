@@ -130,6 +130,9 @@ table=$work/job.json
 attempt "$run" -n 4 --nodes 2 "$tune" -q -c bcast --sizes 4K,64K --heuristics \
     --seconds 0.001 --all -o "$table"
 check "tunes on ranks of a job" test "$code" -eq 0
+check "keeps what tasks take on each leader, within nodes and between" test "$(
+    awk '$2 * $3 == 2 && $12 > 0 && $13 > 0 && NF == 13 { n += !seen[$2]++ } END { print n }' \
+        "$table.times")" -eq 2
 XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt "$run" -n 4 --nodes 2 "$bench" \
     -c bcast --sizes 64K -i 2
 check "programs choose by that" \

@@ -35,16 +35,87 @@ static void test_model(void)
     CHECK(is_near(tune_model_middle(2, 4), 3));
 }
 
-/* Levels that overlap by half of what the shorter one takes. */
-static void test_model_of_levels(void)
+/* Two leaders, of which each has the longest time of some task: the sum of what
+ * the tasks take at most is more than what one of the leaders needs. Tasks are
+ * the first segment's time, and with the stable one of a second. */
+#define TASK(first, stable)                                                    \
+    {                                                                          \
+        .at = {{1, first}, {2, (first) + (stable)}}, .count = 2, .pieces = 1   \
+    }
+
+/* ib(0) 10 and 4, sbib(s) 2.5 and 5, sb(u - 1) 4 and 6. */
+static void test_broadcast_by_leaders(void)
 {
-    CHECK(is_near(tune_model_levels(5, 30, 20, 0), 55));
-    CHECK(is_near(tune_model_levels(5, 30, 20, 1), 35));
-    CHECK(is_near(tune_model_levels(5, 30, 20, 0.5), 45));
-    CHECK(is_near(tune_model_overlap(30, 20, 40), 0.5));
-    CHECK(is_near(tune_model_overlap(30, 20, 25), 1));
-    CHECK(tune_model_overlap(30, 20, 60) == 0);
-    CHECK(is_near(tune_model_overlap(0, 20, 30), 1));
+    static const struct tune_leader leaders[] = {
+        {{[TUNE_IB] = TASK(10, 2), [TUNE_SB] = TASK(4, 1)}, 0.5},
+        {{[TUNE_IB] = TASK(4, 5), [TUNE_SB] = TASK(6, 3)}, 1}};
+    static const struct tune_leader reduces[] = {
+        {{[TUNE_SR] = TASK(10, 2), [TUNE_IR] = TASK(4, 1)}, 0.5},
+        {{[TUNE_SR] = TASK(4, 5), [TUNE_IR] = TASK(6, 3)}, 1}};
+
+    CHECK(is_near(tune_model_full(leaders, 1, TUNE_IB, 3), 10 + 2 * 2.5 + 4));
+    /* The second one, and not 10 + 2 * 5 + 6. */
+    CHECK(is_near(tune_model_full(leaders, 2, TUNE_IB, 3), 4 + 2 * 5 + 6));
+    CHECK(is_near(tune_model_each(leaders, 2, TUNE_IB, 3), 4 + 2 * 5 + 6));
+    CHECK(is_near(tune_model_full(leaders, 2, TUNE_IB, 1), 10 + 4));
+    CHECK(is_near(tune_model_each(leaders, 2, TUNE_IB, 1), 10 + 4));
+    CHECK(is_near(tune_model_full(reduces, 2, TUNE_SR, 3), 4 + 2 * 5 + 6));
+}
+
+/* sbib(1) is 6, and 2 from there on; the second leader has 1 and 3. */
+static void test_each_task(void)
+{
+    static const struct tune_leader leaders[] = {
+        {{[TUNE_IB] = {{{1, 10}, {2, 16}, {4, 20}}, 3, 1},
+          [TUNE_SB] = {{{1, 4}, {2, 5}, {4, 7}}, 3, 1}},
+         1},
+        {{[TUNE_IB] = {{{1, 12}, {2, 13}, {4, 19}}, 3, 1},
+          [TUNE_SB] = {{{1, 1}, {2, 1}, {4, 1}}, 3, 1}},
+         1}};
+
+    CHECK(is_near(tune_model_each(leaders, 2, TUNE_IB, 4),
+                  10 + 6 + 2 + 2 + 4)); /* and not 12 + 6 + 3 + 3 + 4 */
+    CHECK(is_near(tune_model_each(leaders + 1, 1, TUNE_IB, 4),
+                  12 + 1 + 3 + 3 + 1));
+    CHECK(is_near(tune_model_full(leaders, 2, TUNE_IB, 4), 12 + 3 * 3 + 1));
+    CHECK(is_near(tune_model_full(leaders, 1, TUNE_IB, 4), 10 + 3 * 2 + 4));
+}
+
+/* The first leader does one thing after the other, and waits for reductions;
+ * the second one does all at once, and waits for broadcasts. */
+static void test_allreduce_by_leaders(void)
+{
+    static const struct tune_leader leaders[] = {
+        {{TASK(3, 1), TASK(8, 2), TASK(1, 1), TASK(5, 4)}, 0},
+        {{TASK(3, 1), TASK(1, 1), TASK(9, 3), TASK(2, 1)}, 1}};
+
+    CHECK(is_near(tune_model_allreduce(leaders, 1, 5),
+                  3 + (8 + 1) + (1 + 2 + 1) + 2 * (4 + 1 + 2 + 1) +
+                      (4 + 1 + 2) + (4 + 1) + 5));
+    CHECK(is_near(tune_model_allreduce(leaders + 1, 1, 5),
+                  3 + 1 + 9 + 2 * 3 + 3 + 3 + 2));
+    /* The first one, and not 3 + 9 + 9 + 16 + 7 + 5 + 5. */
+    CHECK(is_near(tune_model_allreduce(leaders, 2, 5), 49));
+    /* Without sbibirsr(s); without sbibir(u - 1), and sr in ibirsr(2); one
+     * after the other, and not 3 + 8 + 9 + 5. */
+    CHECK(is_near(tune_model_allreduce(leaders, 2, 3), 3 + 9 + 4 + 7 + 5 + 5));
+    CHECK(is_near(tune_model_allreduce(leaders, 2, 2), 3 + 9 + 3 + 5 + 5));
+    CHECK(is_near(tune_model_allreduce(leaders, 2, 1), 3 + 8 + 1 + 5));
+}
+
+/* What all levels take at once, of what they take by themselves. */
+static void test_overlap(void)
+{
+    static const struct tune_leader
+        two = {{[TUNE_IB] = TASK(9, 30), [TUNE_SB] = TASK(9, 20)}, 0},
+        four = {{TASK(9, 1), TASK(9, 2), TASK(9, 1), TASK(9, 4)}, 0},
+        one = {{[TUNE_IB] = TASK(9, 20)}, 0};
+
+    CHECK(is_near(tune_model_overlap(&two, 40), 0.5));
+    CHECK(is_near(tune_model_overlap(&two, 25), 1));
+    CHECK(tune_model_overlap(&two, 60) == 0);
+    CHECK(is_near(tune_model_overlap(&four, 6), 0.5));
+    CHECK(is_near(tune_model_overlap(&one, 30), 1));
 }
 
 /* ---- candidates ---- */
@@ -110,25 +181,35 @@ static void test_alone(void)
     static const struct tune_plan plan = {
         "han:within=node_pairs,between=binary,leaders=4", 4096, 4, 8, 4};
     static const struct tune_plan plain = {"han:4/ring", 4096, 4, 8, 4};
+    static const struct tune_plan rooted = {"han:4/binary", 4096, 4, 8, 4};
     static const struct tune_shape shape = {8, 6, TUNE_HOST};
     const xylem_coll_t allreduce = XYLEM_COLL_ALLREDUCE;
     struct tune_alone alone;
 
-    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_UP, &alone));
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_SR, &alone));
     CHECK(alone.coll == XYLEM_COLL_REDUCE && alone.shape.nodes == 1 &&
           alone.shape.node_ranks == 6);
     CHECK(strcmp(alone.plan.algorithm, "node_pairs") == 0);
-    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_DOWN, &alone));
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_SB, &alone));
     CHECK(alone.coll == XYLEM_COLL_BCAST);
     CHECK(strcmp(alone.plan.algorithm, "node") == 0);
-    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_BETWEEN, &alone));
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_IR, &alone));
+    CHECK(alone.coll == XYLEM_COLL_REDUCE && alone.shape.nodes == 8);
+    CHECK(strcmp(alone.plan.algorithm, "binary") == 0);
+    CHECK(tune_plan_alone(allreduce, &plan, &shape, TUNE_IB, &alone));
     CHECK(alone.coll == allreduce && alone.shape.nodes == 8 &&
           alone.shape.node_ranks == 1);
     CHECK(strcmp(alone.plan.algorithm, "binary") == 0);
     CHECK_EQ(alone.plan.segment_bytes, 4096);
-    CHECK(tune_plan_alone(allreduce, &plain, &shape, TUNE_BETWEEN, &alone));
+    CHECK(tune_plan_alone(allreduce, &plain, &shape, TUNE_IB, &alone));
     CHECK_EQ(alone.plan.segment_bytes, 0); /* goes as a whole */
-    CHECK(!tune_plan_alone(XYLEM_COLL_BCAST, &plain, &shape, TUNE_UP, &alone));
+    CHECK(!tune_plan_alone(allreduce, &plain, &shape, TUNE_IR, &alone));
+    CHECK(!tune_plan_alone(XYLEM_COLL_BCAST, &rooted, &shape, TUNE_SR, &alone));
+    CHECK(!tune_plan_alone(XYLEM_COLL_BCAST, &rooted, &shape, TUNE_IR, &alone));
+    CHECK(tune_plan_alone(XYLEM_COLL_BCAST, &rooted, &shape, TUNE_IB, &alone));
+    CHECK(alone.coll == XYLEM_COLL_BCAST && alone.shape.nodes == 8);
+    CHECK(
+        !tune_plan_alone(XYLEM_COLL_REDUCE, &rooted, &shape, TUNE_IB, &alone));
 }
 
 /* Those in memory of GPUs, of which one says how many ranks do something, and
@@ -255,16 +336,16 @@ static double formula_of_levels(const struct tune_plan *plan, size_t bytes)
     piece = fmin(lane, (double)plan->segment_bytes);
     for (level = 0; level < TUNE_LEVELS; level++) {
         struct rates rates;
-        if (!tune_plan_alone(XYLEM_COLL_ALLREDUCE, plan, &shape,
+        if (level == TUNE_IR || /* is a part of the next */
+            !tune_plan_alone(XYLEM_COLL_ALLREDUCE, plan, &shape,
                              (enum tune_level)level, &alone))
             continue;
-        if (level != TUNE_BETWEEN &&
-            !tune_plan_fits(alone.coll, &alone.plan, &alone.shape,
-                            (size_t)lane))
+        if (level != TUNE_IB && !tune_plan_fits(alone.coll, &alone.plan,
+                                                &alone.shape, (size_t)lane))
             tune_plan_by_table(&alone.plan);
         rates = rates_of(alone.plan.algorithm);
         steps = ceil(lane / piece);
-        if (level != TUNE_BETWEEN)
+        if (level != TUNE_IB)
             steps *= plan->lanes;
         all = steps_us(rates, piece, steps);
         first += steps_us(rates, piece, 1);
@@ -288,13 +369,16 @@ static double far_factor(const struct tune_plan *plan)
 }
 
 static int machine_time(void *state, const struct tune_time *what,
-                        double *us_out)
+                        double *us_out, double *leader_us)
 {
     struct machine *machine = state;
+    uint32_t i;
 
     *us_out = formula(&what->plan, what->bytes);
     if (machine->near_bytes != 0 && what->bytes > machine->near_bytes)
         *us_out *= far_factor(&what->plan);
+    for (i = 0; i < what->leaders; i++)
+        leader_us[i] = *us_out * (1 + i) / what->leaders;
     machine->calls++;
     machine->us += *us_out;
     return 1;
@@ -434,6 +518,119 @@ static void test_resumed(void)
     unlink(path);
 }
 
+/* What a campaign finds known that another one of the same search has measured
+ * costs nothing more. */
+static void test_counted(void)
+{
+    struct tune_choice choices[TUNE_SIZES_MAX];
+    struct tune_options options = options_of(0, 1);
+    struct tune_journal journal = {.file = NULL};
+    struct machine machine = {.near_bytes = 0};
+    struct tune_place place = {.shape = {16, 8, TUNE_HOST},
+                               .state = &machine,
+                               .time = machine_time,
+                               .agree = machine_agree,
+                               .shares_memory = 1,
+                               .is_first = 1};
+    struct tune_search search = {.options = &options,
+                                 .place = &place,
+                                 .journal = &journal,
+                                 .begin_ns = noise_now_ns(),
+                                 .campaigns_left = 2};
+
+    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, TUNE_SYNCHRONISED,
+                          choices));
+    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, TUNE_SYNCHRONISED,
+                          choices));
+    CHECK(is_near(search.cost_s, machine.us / 1e6));
+    tune_journal_close(&journal);
+}
+
+/* Each leader's is kept, to the nanosecond, and not where a line was cut off.
+ */
+static void test_leaders(void)
+{
+    static const double us[] = {1.25, 0.001, 123456.789};
+    struct tune_time time = {.coll = XYLEM_COLL_BCAST,
+                             .shape = {3, 1, TUNE_HOST},
+                             .bytes = 64,
+                             .plan = {"binary", 64, 1, 2, 1},
+                             .us = 123456.789,
+                             .leaders = 3,
+                             .leader_us = us},
+                     cut = time;
+    char path[] = "/tmp/xylem-tune-XXXXXX";
+    const struct tune_time *known;
+    struct tune_journal journal;
+
+    close(mkstemp(path));
+    CHECK(tune_journal_open(&journal, path, "a formula"));
+    CHECK(tune_journal_add(&journal, &time));
+    fputs("bcast 3 1 128 binary 64 1 2 7 0 synchronised 7 6.5 1.",
+          journal.file);
+    tune_journal_close(&journal);
+    CHECK(tune_journal_open(&journal, path, "a formula"));
+    CHECK_EQ(journal.count, 2);
+    known = tune_journal_find(&journal, &time);
+    CHECK(known != NULL && known->leaders == 3);
+    CHECK(memcmp(known->leader_us, us, sizeof us) == 0);
+    cut.bytes = 128;
+    known = tune_journal_find(&journal, &cut);
+    CHECK(known != NULL && known->us == 7 && known->leaders == 0);
+    tune_journal_close(&journal);
+    unlink(path);
+}
+
+/* Copies the file as it was written before there were times of leaders: its
+ * lines end with the arrivals. */
+static void leaders_cut(const char *from, const char *to)
+{
+    static const char arrivals[] = " synchronised";
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    char line[1024], *end;
+
+    CHECK(in != NULL && out != NULL);
+    while (fgets(line, sizeof line, in) != NULL) {
+        end = strstr(line, arrivals);
+        if (end != NULL)
+            memcpy(end + strlen(arrivals), "\n", 2);
+        fputs(line, out);
+    }
+    fclose(in);
+    fclose(out);
+}
+
+/* Times of before hold for whole plans; tasks of levels are measured anew. */
+static void test_without_leaders(void)
+{
+    char path[] = "/tmp/xylem-tune-XXXXXX", old[] = "/tmp/xylem-tune-XXXXXX";
+    struct tune_choice first[TUNE_SIZES_MAX], again[TUNE_SIZES_MAX];
+    struct tune_options options = options_of(0, 1);
+    struct machine machine = {.near_bytes = 0};
+    struct tune_journal journal;
+    size_t calls, s;
+
+    close(mkstemp(path));
+    close(mkstemp(old));
+    CHECK(tune_journal_open(&journal, path, "a formula"));
+    search(&options, &machine, &journal, first);
+    calls = machine.calls;
+    tune_journal_close(&journal);
+    leaders_cut(path, old);
+    CHECK(tune_journal_open(&journal, old, "a formula"));
+    CHECK(journal.count > 0);
+    search(&options, &machine, &journal, again);
+    printf("# %zu of %zu times are measured anew\n", machine.calls, calls);
+    CHECK(machine.calls > 0 && machine.calls < calls / 2);
+    for (s = 0; s < options.bytes_count; s++)
+        CHECK(tune_plan_is_same(&first[s].plan, &again[s].plan));
+    search(&options, &machine, &journal, again);
+    CHECK_EQ(machine.calls, 0);
+    tune_journal_close(&journal);
+    unlink(path);
+    unlink(old);
+}
+
 /* Without time, nothing is measured, and nothing is chosen. */
 static void test_no_time(void)
 {
@@ -552,7 +749,10 @@ int main(int argc, char **argv)
 {
     static const check_case_t cases[] = {
         {"model", test_model},
-        {"model of levels", test_model_of_levels},
+        {"equation 5.4, leader by leader", test_broadcast_by_leaders},
+        {"equation 5.1, leader by leader", test_each_task},
+        {"equation 5.5, leader by leader", test_allreduce_by_leaders},
+        {"equation 5.3", test_overlap},
         {"candidates", test_plans},
         {"candidates on GPUs", test_plans_of_gpus},
         {"within nodes", test_within},
@@ -563,6 +763,9 @@ int main(int argc, char **argv)
         {"caches", test_caches},
         {"refined", test_refined},
         {"resumed", test_resumed},
+        {"costs that count once", test_counted},
+        {"times of leaders", test_leaders},
+        {"times without leaders", test_without_leaders},
         {"no time", test_no_time},
         {"sizes without a rule", test_sizes_without_rule},
         {"ends of rules", test_ends},
