@@ -572,8 +572,9 @@ static void test_leaders(void)
     CHECK(tune_journal_open(&journal, path, "a formula"));
     CHECK_EQ(journal.count, 2);
     known = tune_journal_find(&journal, &time);
-    CHECK(known != NULL && known->leaders == 3);
-    CHECK(memcmp(known->leader_us, us, sizeof us) == 0);
+    CHECK(known != NULL && known->leaders == 3 &&
+          known->leader_us[0] == us[0] && known->leader_us[1] == us[1] &&
+          known->leader_us[2] == us[2]);
     cut.bytes = 128;
     known = tune_journal_find(&journal, &cut);
     CHECK(known != NULL && known->us == 7 && known->leaders == 0);
