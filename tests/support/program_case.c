@@ -317,28 +317,57 @@ static void expect_combined(const program_run_t *run, const program_case_t *c,
 }
 
 /* Group by group, each in the order of seats. */
-static void expect_by_groups(const program_run_t *run, const program_case_t *c,
-                             uint32_t number)
+static void combine_by_groups(const program_run_t *run, const program_case_t *c,
+                              unsigned char *to, unsigned char *sum,
+                              uint64_t bytes)
 {
-    const program_run_seat_t *own = &run->all[number];
-    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
-    unsigned char *sum = program_array(own->total, 1);
     uint32_t group_of[PROGRAM_SEATS_MAX], group, seat;
 
     group_seats(c, group_of);
     for (group = 0; group < c->seats; group++) {
         if (group_of[group] != group)
             continue;
-        memcpy(sum, sent(run, group, 0), own->total);
+        memcpy(sum, sent(run, group, 0), bytes);
         for (seat = group + 1; seat < c->seats; seat++)
             if (group_of[seat] == group)
-                mangle(sum, sum, sent(run, seat, 0), own->total);
+                mangle(sum, sum, sent(run, seat, 0), bytes);
         if (group == 0)
-            memcpy(to, sum, own->total);
+            memcpy(to, sum, bytes);
         else
-            mangle(to, to, sum, own->total);
+            mangle(to, to, sum, bytes);
     }
-    free(sum);
+}
+
+/* Level by level, each group in the order of those below it; `sums` has room
+ * for what each seat has. */
+static void combine_by_levels(const program_run_t *run, const program_case_t *c,
+                              unsigned char *to, unsigned char *sums,
+                              uint64_t bytes)
+{
+    uint32_t below, seat;
+
+    for (seat = 0; seat < c->seats; seat++)
+        memcpy(sums + seat * bytes, sent(run, seat, 0), bytes);
+    for (below = 1; below < c->seats; below *= c->radix)
+        for (seat = 0; seat < c->seats; seat += below)
+            if (seat % (below * c->radix) != 0)
+                mangle(
+                    sums + seat / (below * c->radix) * below * c->radix * bytes,
+                    sums + seat / (below * c->radix) * below * c->radix * bytes,
+                    sums + seat * bytes, bytes);
+    memcpy(to, sums, bytes);
+}
+
+static void expect_by_groups(const program_run_t *run, const program_case_t *c,
+                             uint32_t number)
+{
+    const program_run_seat_t *own = &run->all[number];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
+    unsigned char *sums = program_array(own->total, c->seats);
+
+    (c->radix != 0 ? combine_by_levels : combine_by_groups)(run, c, to, sums,
+                                                            own->total);
+    free(sums);
 }
 
 static void expect_blocks(const program_run_t *run, const program_case_t *c,
@@ -497,6 +526,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
         .is_commutative = combine_of(c) != compose,
         .in_arrival_order = c->in_arrival_order};
 
+    problem.radix = c->radix;
     if (c->algorithm == NULL && !c->shows_order && c->salt % 2 == 0)
         problem.radix = 2 + (uint32_t)(c->salt / 2 % c->seats);
     if (c->varies || c->gap != 0)
@@ -571,13 +601,13 @@ static void describe_case(const program_case_t *c, char *text, size_t bytes)
              "%s: collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
              ", %" PRIu64 " elements of %zu, windows of %" PRIu64
              ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
-             ", groups %d, salt %" PRIu64,
+             ", groups %d, radix %" PRIu32 ", salt %" PRIu64,
              c->algorithm == NULL ? "drawn" : c->algorithm, (int)c->coll,
              c->in_place ? " in place" : "",
              c->varies ? " with blocks that differ" : "",
              c->in_arrival_order ? " as they come" : "", c->seats, c->root,
              c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
-             c->share_bytes, c->gap, (int)c->groups, c->salt);
+             c->share_bytes, c->gap, (int)c->groups, c->radix, c->salt);
 }
 
 void program_case_complain(const program_run_t *run, const program_case_t *c)

@@ -31,6 +31,7 @@ typedef struct program_case {
     uint64_t share_bytes; /* others see the memory of some seats */
     int sees_all;         /* of all */
     program_groups_t groups;
+    uint32_t radix;  /* of the algorithm; 0: `salt` draws one */
     int shows_order; /* of combining, by an operation that is not associative;
                         it must be that of groups */
     uint64_t salt;

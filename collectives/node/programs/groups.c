@@ -1,19 +1,46 @@
-/* By groups of seats that share a cache, or of as many neighbours as the radix
- * says, to one seat and from one seat: the members of a group have their leader
- * between them and the root, so that what goes from cache to cache goes once
- * per group and not once per seat. The root leads its own group, the lowest
- * seat any other.
+/* By groups of seats that share a cache, to one seat and from one seat: the
+ * members of a group have their leader between them and the root, so that what
+ * goes from cache to cache goes once per group and not once per seat. The root
+ * leads its own group, the lowest seat any other.
+ *
+ * With a radix R, groups are of R neighbours, R groups make a group of the next
+ * level, and so on up to the level at which all seats are one group. Groups of
+ * caches have two levels.
  *
  * Contributions are combined group by group in the order of their lowest seats,
  * those of a group in the order of seats: so alike for every root. */
 #include "collectives/node/programs/parts.h"
 
-/* The lowest seat of a seat's group: with a radix, of neighbours. */
-static uint32_t group_of(const xyl_problem_t *problem, uint32_t seat)
+/* The level at which all seats are one group; a seat alone is one at level 0.
+ */
+static uint32_t top_of(const xyl_problem_t *problem)
 {
-    if (problem->radix != 0)
-        return seat - seat % problem->radix;
-    return problem->node.group_of == NULL ? 0 : problem->node.group_of[seat];
+    uint64_t size = problem->radix;
+    uint32_t level = 1;
+
+    if (problem->radix == 0)
+        return 2;
+    for (; size < problem->ranks; size *= problem->radix)
+        level++;
+    return level;
+}
+
+/* The lowest seat of a seat's group at a level. */
+static uint32_t lowest_of(const xyl_problem_t *problem, uint32_t level,
+                          uint32_t seat)
+{
+    uint32_t size = 1;
+
+    if (level == 0)
+        return seat;
+    if (level == top_of(problem))
+        return 0;
+    if (problem->radix == 0)
+        return problem->node.group_of == NULL ? 0
+                                              : problem->node.group_of[seat];
+    for (; level > 0; level--)
+        size *= problem->radix;
+    return seat - seat % size;
 }
 
 static int has_groups(const xyl_problem_t *problem)
@@ -23,29 +50,34 @@ static int has_groups(const xyl_problem_t *problem)
     int are_several = 0, are_ranges = 1;
     uint32_t seat;
 
-    if (problem->node.roots_in_turn)
+    if (problem->node.roots_in_turn || top_of(problem) < 2)
         return 0;
     for (seat = 1; seat < problem->ranks; seat++) {
-        are_several |= group_of(problem, seat) != 0;
-        are_ranges &= group_of(problem, seat) >= group_of(problem, seat - 1);
+        uint32_t lowest = lowest_of(problem, 1, seat);
+        are_several |= lowest != 0;
+        are_ranges &= lowest >= lowest_of(problem, 1, seat - 1);
     }
     return are_several && (!reduces || are_ranges || problem->is_commutative);
 }
 
+/* Of a seat's group at a level. */
 static uint32_t leader_of(const xyl_problem_t *problem, uint32_t root,
-                          uint32_t seat)
+                          uint32_t level, uint32_t seat)
 {
-    uint32_t group = group_of(problem, seat);
+    uint32_t lowest = lowest_of(problem, level, seat);
 
-    return group == group_of(problem, root) ? root : group;
+    return lowest == lowest_of(problem, level, root) ? root : lowest;
 }
 
 /* Of a seat that is not the root. */
-static uint32_t parent_of(const xyl_problem_t *problem, uint32_t root)
+static uint32_t parent_of(const xyl_problem_t *problem, uint32_t root,
+                          uint32_t seat)
 {
-    uint32_t leader = leader_of(problem, root, problem->rank);
+    uint32_t level = 1;
 
-    return leader == problem->rank ? root : leader;
+    while (leader_of(problem, root, level, seat) == seat)
+        level++;
+    return leader_of(problem, root, level, seat);
 }
 
 static int leads_others(const xyl_problem_t *problem, uint32_t root)
@@ -53,8 +85,7 @@ static int leads_others(const xyl_problem_t *problem, uint32_t root)
     uint32_t seat;
 
     for (seat = 0; seat < problem->ranks; seat++)
-        if (seat != problem->rank &&
-            leader_of(problem, root, seat) == problem->rank)
+        if (seat != root && parent_of(problem, root, seat) == problem->rank)
             return 1;
     return 0;
 }
@@ -103,53 +134,80 @@ static xyl_step_t *part(const xyl_problem_t *problem,
 
 /* ---- in ---- */
 
-/* Publishes what this seat contributes: a leader with all of its group. Returns
- * the last step. */
-static xyl_step_t *write_group(const xyl_problem_t *problem,
-                               xyl_node_program_t *program, uint32_t root,
-                               uint32_t segment)
-{
-    const uint32_t own = problem->rank, group = group_of(problem, own);
-    int leads = leader_of(problem, root, own) == own;
-    xyl_step_kind_t kind = XYL_STEP_COPY;
-    xyl_step_t *step = &program->nowhere;
-    uint32_t seat;
+/* Where a seat has what it has combined so far. */
+typedef struct fan {
+    const xyl_problem_t *problem;
+    xyl_node_program_t *program;
+    uint32_t root, segment;
+    int is_published; /* where it publishes; else in RECV */
+    xyl_step_t *last;
+} fan_t;
 
-    for (seat = leads ? group : own; seat < problem->ranks; seat++) {
-        if (group_of(problem, seat) != group || (!leads && seat != own))
-            continue;
-        step = part(problem, program, kind, xyl_node_published(program, own),
-                    seat == own ? xyl_position_of(XYL_BUFFER_SEND, 0, 0)
-                                : xyl_node_published(program, seat),
-                    segment);
-        if (seat == own)
-            wait_for_own(program, step, segment);
-        else
-            wait_for(step, seat, segment + 1);
-        kind = XYL_STEP_JOIN;
-    }
-    return step;
+static xyl_position_t position_of(const fan_t *fan, int is_published)
+{
+    return is_published ? xyl_node_published(fan->program, fan->problem->rank)
+                        : xyl_position_of(XYL_BUFFER_RECV, 0, 0);
 }
 
-static void write_leaders(const xyl_problem_t *problem,
-                          xyl_node_program_t *program, uint32_t segment)
+static void fan_part(fan_t *fan, xyl_step_kind_t kind, xyl_position_t to,
+                     xyl_position_t from)
 {
-    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    fan->last = part(fan->problem, fan->program, kind, to, from, fan->segment);
+}
+
+/* What this seat contributes, alone. */
+static void take_own(fan_t *fan, xyl_step_kind_t kind)
+{
+    fan_part(fan, kind, position_of(fan, 1),
+             xyl_position_of(XYL_BUFFER_SEND, 0, 0));
+    wait_for_own(fan->program, fan->last, fan->segment);
+}
+
+/* This seat leads its group at the level: it combines the groups of the level
+ * below in their order. What it has so far comes first there, or lies elsewhere
+ * than where they are combined. */
+static void combine_group(fan_t *fan, uint32_t level, int is_published)
+{
+    const xyl_problem_t *problem = fan->problem;
+    const uint32_t own = problem->rank, lowest = lowest_of(problem, level, own);
+    const int was_published = fan->is_published;
     xyl_step_kind_t kind = XYL_STEP_COPY;
-    xyl_step_t *step = &program->nowhere;
     uint32_t seat, leader;
 
-    for (seat = 0; seat < problem->ranks; seat++) {
-        if (group_of(problem, seat) != seat)
+    fan->is_published = is_published;
+    for (seat = lowest; seat < problem->ranks; seat++) {
+        if (lowest_of(problem, level, seat) != lowest ||
+            lowest_of(problem, level - 1, seat) != seat)
             continue;
-        leader = leader_of(problem, problem->rank, seat);
-        step = part(problem, program, kind, result,
-                    xyl_node_published(program, leader), segment);
-        if (leader != problem->rank)
-            wait_for(step, leader, segment + 1);
+        leader = leader_of(problem, fan->root, level - 1, seat);
+        if (leader != own) {
+            fan_part(fan, kind, position_of(fan, is_published),
+                     xyl_node_published(fan->program, leader));
+            wait_for(fan->last, leader, fan->segment + 1);
+        } else if (level == 1) {
+            take_own(fan, kind);
+        } else if (was_published != is_published) {
+            fan_part(fan, kind, position_of(fan, is_published),
+                     position_of(fan, was_published));
+        }
         kind = XYL_STEP_JOIN;
     }
-    fan_emit(program, step, segment);
+}
+
+/* A seat that comes first in its group adds the others to what it has. Any
+ * other leader is the root, and combines by turns in RECV and where it
+ * publishes. */
+static int is_combined_where_published(const fan_t *fan, uint32_t level)
+{
+    const uint32_t own = fan->problem->rank;
+    int is_first = leader_of(fan->problem, fan->root, level - 1,
+                             lowest_of(fan->problem, level, own)) == own;
+
+    if (level == 1)
+        return 1;
+    if (level == top_of(fan->problem) && fan->is_published)
+        return 0;
+    return is_first ? fan->is_published : !fan->is_published;
 }
 
 /* A segment of what all have in SEND, combined, to RECV of the root; of segment
@@ -157,12 +215,23 @@ static void write_leaders(const xyl_problem_t *problem,
 static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
                    uint32_t root, uint32_t segment)
 {
-    xyl_step_t *last = write_group(problem, program, root, segment);
+    const uint32_t own = problem->rank, top = top_of(problem);
+    fan_t fan = {problem, program, root, segment, 1, &program->nowhere};
+    uint32_t level;
 
-    if (problem->rank == root)
-        write_leaders(problem, program, segment);
-    else
-        fan_post(last, segment + 1, parent_of(problem, root));
+    if (leader_of(problem, root, 1, own) != own)
+        take_own(&fan, XYL_STEP_COPY);
+    for (level = 1; level <= top && leader_of(problem, root, level, own) == own;
+         level++)
+        combine_group(&fan, level, is_combined_where_published(&fan, level));
+    if (own != root) {
+        fan_post(fan.last, segment + 1, parent_of(problem, root, own));
+        return;
+    }
+    if (fan.is_published)
+        fan_part(&fan, XYL_STEP_COPY, position_of(&fan, 0),
+                 position_of(&fan, 1));
+    fan_emit(program, fan.last, segment);
 }
 
 /* ---- out ---- */
@@ -185,7 +254,7 @@ static void write_fan_reader(const xyl_problem_t *problem,
                              uint32_t count)
 {
     const xyl_position_t own = xyl_node_published(program, problem->rank);
-    uint32_t parent = parent_of(problem, root);
+    uint32_t parent = parent_of(problem, root, problem->rank);
     xyl_position_t from = xyl_node_published(program, parent);
     int leads = leads_others(problem, root);
     xyl_step_t *step;
@@ -305,8 +374,8 @@ static const char *groups_lack(const xyl_problem_t *problem)
 #define GROUPS_ENTRY(coll, COLL)                                               \
     const xyl_algorithm_t xyl_algorithm_node_##coll##_groups = {               \
         .name = "node_groups",                                                 \
-        .help = "by groups of ranks that share a cache (Katevenis et al. "     \
-                "2022)",                                                       \
+        .help = "by groups of ranks that share a cache, or with a radix by "   \
+                "levels of groups of neighbours (Katevenis et al. 2022)",      \
         .kind = XYL_ALGORITHM_NODE,                                            \
         .colls = XYL_COLL_BIT(COLL),                                           \
         .radix = {2, 0, XYL_BOARD_SEATS_MAX / 2},                              \

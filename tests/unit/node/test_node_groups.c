@@ -137,9 +137,40 @@ static void test_order(void)
     }
 }
 
+/* Groups of groups, from each root: what comes of a level lies where the next
+ * one reads it, whether the root comes first in its group or not. */
+static void test_levels(void)
+{
+    program_case_t c = {.element_bytes = 8,
+                        .window_bytes = 1 << 20,
+                        .algorithm = "node_groups"};
+
+    for (c.seats = 3; c.seats <= PROGRAM_SEATS_MAX; c.seats++)
+        for (c.radix = 2; c.radix < c.seats && c.radix <= 4; c.radix++)
+            for (c.root = 0; c.root < c.seats; c.root++) {
+                c.salt = c.seats * 100 + c.radix * 20 + c.root;
+                c.in_place = c.salt % 2 == 0;
+                c.shows_order = 1;
+                c.count = c.salt % 3 == 0 ? 3 : 900;
+                c.segment_bytes = c.salt % 5 == 0 ? 1024 : 0;
+                c.coll = XYLEM_COLL_REDUCE;
+                (void)program_case_try(&c, c.salt, 0);
+                c.segment_bytes = 0;
+                c.coll = XYLEM_COLL_ALLREDUCE;
+                (void)program_case_try(&c, c.salt, 0);
+                c.shows_order = 0; /* as one whose operands may not change */
+                (void)program_case_try(&c, c.salt, 0);
+                c.coll = XYLEM_COLL_BCAST;
+                (void)program_case_try(&c, c.salt, 0);
+                c.coll = XYLEM_COLL_BARRIER;
+                (void)program_case_try(&c, c.salt, 0);
+            }
+}
+
 static const check_case_t cases[] = {
     {"groups: by places and by setting", test_found},
     {"groups: what goes by them", test_programs},
     {"groups: the order of combining", test_order},
+    {"groups: of groups", test_levels},
 };
 CHECK_MAIN(cases)
