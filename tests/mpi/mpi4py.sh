@@ -40,6 +40,10 @@ declare -A sources=(
 # allow this; the binding says so, Open MPI 4 does not notice.
 disordered='testIAgree '
 
+# With 3 ranks these tests do not end under Debian's MPICH 4.0, alone: windows with
+# passive targets (its test_util_pool is left out under all).
+unending=(-e util_sync)
+
 usage()
 {
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -88,7 +92,8 @@ run()
 {
     local begin=$EPOCHREALTIME
 
-    attempt "${mpi_run[@]}" "$1" env "$2" "$python" "$tests" -v "${options[@]}"
+    attempt "${mpi_run[@]}" "$1" env "$2" "$python" "$tests" -v "${options[@]}" \
+        "${left_out[@]}"
     seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.0f", b - a }')
     cat "$out" >>"$err"
     sed -nE 's/^.*\b(FAIL|ERROR): ([[:alnum:]_]+ \([^ ]+\)).*/\2/p' "$err" |
@@ -125,6 +130,8 @@ choose()
 {
     local version=$release
 
+    left_out=()
+    [[ $1 != mpich ]] || left_out=("${unending[@]}")
     python=$place/venv/bin/python
     unset MPI4PY_LIBMPI
     if [[ $1 == debian ]]; then
