@@ -226,7 +226,7 @@ static void place(const program_case_t *c, program_run_seat_t *own,
 static void group_seats(const program_case_t *c, uint32_t *group_of)
 {
     uint64_t random = random_mix(c->salt ^ 0x6701);
-    uint32_t lowest[PROGRAM_SEATS_MAX], groups = 0, seat, which;
+    uint32_t lowest[PROGRAM_SEATS_MAX] = {0}, groups = 0, seat, which;
 
     for (seat = 0; seat < c->seats; seat++) {
         which = random_below(&random, groups + 1);
@@ -344,17 +344,18 @@ static void combine_by_levels(const program_run_t *run, const program_case_t *c,
                               unsigned char *to, unsigned char *sums,
                               uint64_t bytes)
 {
-    uint32_t below, seat;
+    uint64_t below, seat, size;
 
     for (seat = 0; seat < c->seats; seat++)
-        memcpy(sums + seat * bytes, sent(run, seat, 0), bytes);
-    for (below = 1; below < c->seats; below *= c->radix)
-        for (seat = 0; seat < c->seats; seat += below)
-            if (seat % (below * c->radix) != 0)
-                mangle(
-                    sums + seat / (below * c->radix) * below * c->radix * bytes,
-                    sums + seat / (below * c->radix) * below * c->radix * bytes,
-                    sums + seat * bytes, bytes);
+        memcpy(sums + seat * bytes, sent(run, (uint32_t)seat, 0), bytes);
+    for (below = 1; below < c->seats; below = size) {
+        size = below * c->radix;
+        for (seat = 0; seat < c->seats; seat += below) {
+            unsigned char *group = sums + seat / size * size * bytes;
+            if (seat % size != 0)
+                mangle(group, group, sums + seat * bytes, bytes);
+        }
+    }
     memcpy(to, sums, bytes);
 }
 
