@@ -21,13 +21,18 @@ stolen()
 }
 
 # loop_loses NOISE FOLDER: the share of the time, per cent, that a loop on each core
-# which does nothing else loses to others, by the program xylem-noise.
+# which does nothing else loses to others, by the program xylem-noise. Where the
+# program fails the share is 0.
 loop_loses()
 {
     rm -rf "$2"
     "$1" record --seconds 0.3 -o "$2" >/dev/null 2>&1
+    if [[ ! -r $2/statistics.csv ]]; then
+        echo 0.0
+        return
+    fi
     awk -F, 'NR > 1 { sum += $2; n++ } END { printf "%.1f", n ? sum / n : 0 }' \
-        "$2/statistics.csv" 2>/dev/null || echo 0.0
+        "$2/statistics.csv"
 }
 
 more_than()

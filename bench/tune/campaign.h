@@ -36,10 +36,10 @@ struct campaign {
     double ratio[TUNE_SIZES_MAX];
     unsigned looks[TUNE_SIZES_MAX];
     struct tune_journal tasks; /* of levels, without a file */
-    /* Of the nodes' leaders: */
-    struct tune_leader *leaders; /* [nodes]: what levels of a plan take */
-    struct tune_task *timed;     /* [nodes]: what the last level took */
-    double *leader_us;           /* [nodes]: of the last time that has them */
+    /* Each has an element for the leader of each node. */
+    struct tune_leader *leaders; /* times of the levels of a plan */
+    struct tune_task *timed;     /* times of the level timed last */
+    double *leader_us;           /* those of the last call that has any */
     double end_s;                /* after the search's begin */
     int is_over;                 /* no time is left */
 };

@@ -93,7 +93,8 @@ static struct event_state *state_of(struct job *job,
     return shape->nodes == 1 ? &job->node : &job->leaders;
 }
 
-/* Of the ranks of each node the last. Those that took no part bring 0. */
+/* Finds for each node the time of the rank that ended last. A rank that took no
+ * part brings 0. */
 static int leaders_find(const struct job *job, double own_us, double *leader_us)
 {
     xylem_team_t *world = job->event->world;

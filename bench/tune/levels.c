@@ -88,8 +88,9 @@ static int task_time(struct campaign *c, const struct tune_alone *alone,
     return 1;
 }
 
-/* What some calls of so many pieces of `bytes` each take, as far as `needed`
- * are needed, into c->timed; without a point when no time is left. */
+/* Times calls of some numbers of pieces, of `bytes` each, up to `needed`
+ * pieces, and writes a point for each into c->timed. No time is left: it writes
+ * none. */
 static int pieces_time(struct campaign *c, const struct tune_alone *alone,
                        size_t bytes, size_t needed)
 {

@@ -62,7 +62,7 @@ static double of_first(const struct tune_task *task)
     return of_segments(task, 1);
 }
 
-/* Of segment n, which comes behind others. */
+/* The time of segment n, which comes behind others. */
 static double of_nth(const struct tune_task *task, size_t n)
 {
     if (task->count < 2)
@@ -78,7 +78,7 @@ double tune_model_stable(const struct tune_task *task)
                : task->pieces * tune_model_step(task->at, task->count);
 }
 
-/* What levels take one after the other, and the longest of them. */
+/* The sum of the times of levels, and the longest of these times. */
 struct together {
     double sum, most;
 };

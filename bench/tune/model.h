@@ -43,16 +43,16 @@ enum tune_level {
     TUNE_LEVELS
 };
 
-/* What a level by itself takes on one leader: the times of calls of few pieces,
- * without one if there is no such level. */
+/* The times of a level by itself on one leader, for calls of few pieces. There
+ * is no point if the plan has no such level. */
 struct tune_task {
     struct tune_point at[TUNE_TASK_POINTS];
     size_t count;
     double pieces; /* of a segment */
 };
 
-/* `overlap` of what the others take beside the longest level of a task is done
- * at the same time. */
+/* The levels of a task share time: `overlap` is the part of all levels but the
+ * longest that passes while the longest one runs. */
 struct tune_leader {
     struct tune_task level[TUNE_LEVELS];
     double overlap;

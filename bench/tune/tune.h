@@ -21,12 +21,12 @@ struct tune_time {
     size_t bytes;
     struct tune_plan plan;
     enum tune_arrivals arrivals;
-    /* The rest is no part of what tells two of them apart. */
+    /* Two times are of the same call if all members above are equal. */
     double us, cost_s;
     double spread_us; /* by so much ranks come late at most */
-    int is_counted;   /* its cost, as a part of this search */
-    /* Of each leader: until it has ended, or where all ranks of its node take
-     * part, until the last of these has. */
+    int is_counted;   /* 1: the cost of this search has cost_s in it */
+    /* Each leader's time lasts until it has ended, or until the last rank of
+     * its node has, if all ranks of the node take part. */
     uint32_t leaders;        /* 0: not asked for, or not known */
     const double *leader_us; /* [leaders], of the journal that has the time */
 };

@@ -25,7 +25,7 @@
 /* Displacements of every form are addresses. */
 #define P_NEIGHBOR_ALLTOALLW(C, D) P_ALLTOALLW(C, MPI_Aint)
 
-/* What they mean as an xmpi_call_t. */
+/* Members of an xmpi_call_t that hold the parameters of each list. */
 
 #define F_BARRIER .root = 0
 #define F_BCAST .recv = {buf, count, type, NULL, NULL, NULL}, .root = root

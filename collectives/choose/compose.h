@@ -12,10 +12,10 @@
 xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out);
 
-/* What ranks of a team tell one another beside their calls: the bitwise or of
- * `bytes` bytes of each, which begin as zeros in memory of the operation's own,
- * *table_out. A rank writes its part there before it starts the operation,
- * which frees itself; `done` is called with `arg` at its end. */
+/* Plans an exchange that ranks of a team make beside the calls of the program.
+ * *table_out is memory of the operation, `bytes` bytes of zeros. Each rank
+ * writes its part there and starts the operation, which combines the tables of
+ * all ranks by bitwise or, calls `done` with `arg`, and frees itself. */
 xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
                                 uint32_t flags, xylem_complete_fn done,
                                 void *arg, void **table_out,

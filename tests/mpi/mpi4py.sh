@@ -11,7 +11,7 @@
 #   MPI     a name of library.sh: its wheel's modules fit openmpi, mpich,
 #           openmpi5, mpich5 and intel (the default; the last three where
 #           TEST_MPIS, or build/peers, has them); "debian" stands for Debian's
-#           python3-mpi4py and its MPI
+#           python3-mpi4py and its MPI; under mpich test_util_sync is left out
 #
 # mpi4py and the sources of its tests come from PyPI, of pinned versions, and are
 # kept in build/mpi4py. Needs python3 with venv and pip, and the network or pip's own

@@ -60,7 +60,7 @@ static int has_groups(const xyl_problem_t *problem)
     return are_several && (!reduces || are_ranges || problem->is_commutative);
 }
 
-/* Of a seat's group at a level. */
+/* The leader of a seat's group at a level. */
 static uint32_t leader_of(const xyl_problem_t *problem, uint32_t root,
                           uint32_t level, uint32_t seat)
 {
@@ -69,7 +69,7 @@ static uint32_t leader_of(const xyl_problem_t *problem, uint32_t root,
     return lowest == lowest_of(problem, level, root) ? root : lowest;
 }
 
-/* Of a seat that is not the root. */
+/* The seat that a seat other than the root reports to. */
 static uint32_t parent_of(const xyl_problem_t *problem, uint32_t root,
                           uint32_t seat)
 {

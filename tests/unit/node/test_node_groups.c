@@ -137,8 +137,8 @@ static void test_order(void)
     }
 }
 
-/* Groups of groups, from each root: what comes of a level lies where the next
- * one reads it, whether the root comes first in its group or not. */
+/* Groups of groups, with each root: it comes first in its group at some levels,
+ * and at others it combines elsewhere than it did at the level below. */
 static void test_levels(void)
 {
     program_case_t c = {.element_bytes = 8,
