@@ -26,7 +26,8 @@ static uint64_t times(uint64_t count, uint64_t bytes)
                                                           : product;
 }
 
-/* Elements that are longer than a block can be: bytes are counted instead. */
+/* Elements that are longer than a block can be, or have no data: bytes are
+ * counted instead. */
 static xylem_status_t count_in_bytes(uint32_t ranks, uint64_t bytes,
                                      const counted_t *counted,
                                      xyl_sides_t *sides)
@@ -61,13 +62,8 @@ static xylem_status_t replace(const xylem_team_t *team,
 
     if (status != XYLEM_OK || !xyl_type_is_user(*type))
         return status;
-    if (bytes == 0) {
-        *is_empty = 1;
-        *counted->count = 0;
-        *type = XYLEM_BYTE;
-        return XYLEM_OK;
-    }
-    if (bytes > INT32_MAX)
+    *is_empty = bytes == 0;
+    if (bytes == 0 || bytes > INT32_MAX)
         return count_in_bytes(team->size, bytes, counted, sides);
     *type = XYLEM_TYPE_BLOCK((uint32_t)bytes);
     return XYLEM_OK;

@@ -107,6 +107,39 @@ static void test_without_data(void)
     fabric_destroy(fabric);
 }
 
+/* Nor do they where one rank counts elements without data and another counts
+ * none of some type: both call the same. */
+static void test_without_data_in_other_words(void)
+{
+    static const uint64_t counts[RANKS] = {3, 1, 4, 1, 5};
+    unsigned char recv[RANKS];
+    fabric_t *fabric = fabric_start(RANKS);
+    xylem_coll_args_t args[RANKS];
+    xylem_type_t types[RANKS];
+    uint32_t i;
+
+    memset(recv, UNTOUCHED, sizeof recv);
+    for (i = 0; i < RANKS; i++) {
+        MUST(xylem_type_create(fabric_context(fabric, i), NULL, 0, 24,
+                               &types[i]));
+        args[i] = args_of(XYLEM_COLL_ALLGATHERV, recv, recv);
+        args[i].recv_counts = counts;
+        args[i].count = i % 2 == 0 ? counts[i] : 0;
+        args[i].type = i % 2 == 0 ? types[i] : XYLEM_UINT64;
+        args[i].recv_count = i % 2 == 0 ? 0 : 1;
+        args[i].recv_type = types[i];
+    }
+    run_all(fabric, args);
+    for (i = 0; i < RANKS; i++)
+        args[i] = args_of(XYLEM_COLL_BARRIER, NULL, NULL);
+    run_all(fabric, args); /* ranks that differed have no next call */
+    for (i = 0; i < RANKS; i++) {
+        CHECK_EQ(recv[i], UNTOUCHED);
+        MUST(xylem_type_destroy(fabric_context(fabric, i), types[i]));
+    }
+    fabric_destroy(fabric);
+}
+
 /* ---- handles that are used again ---- */
 
 /* A type of the old handle, but other gaps; nothing of the old is used. */
@@ -536,6 +569,7 @@ static void test_asking_is_counted_alike(void)
 
 static const check_case_t cases[] = {
     {"types without data", test_without_data},
+    {"types without data, in other words", test_without_data_in_other_words},
     {"handles that come again", test_handles_come_again},
     {"types that do not matter", test_types_that_do_not_matter},
     {"arrays that do not matter", test_arrays_that_do_not_matter},
