@@ -564,13 +564,18 @@ typedef struct xylem_coll_args {
     xylem_complete_fn on_complete; /* may be NULL */
     xylem_segment_fn on_segment;   /* may be NULL */
     void *arg;                     /* handed to both */
-    /* Tuning; 0 leaves the choice to the library. Equal on every rank. */
+    /* Tuning; 0 leaves the choice to the library. Equal on all ranks of a call,
+     * as are the algorithm, the flags of an order, and the recv_counts of an
+     * allgatherv or a reduce_scatter (in bytes). A call in which they differ
+     * fails as one of another collective does (XYLEM_ERR_MISMATCH), once a rank
+     * has waited in it or in a later call. */
     size_t segment_bytes;
     uint32_t send_window; /* N: sends in flight to a peer, 1 ... recv_window */
     uint32_t recv_window; /* M: receives posted from a peer, 1 ... 64 */
     /* "ring", "bruck:4", "knomial:4": an algorithm or a tree by name, with its
-     * number where it takes one; NULL or "auto" leaves the choice to the
-     * library. `xylem-bench --algorithm list` has all. */
+     * number where it takes one, in the same words on all ranks; NULL or "auto"
+     * leaves the choice to the library. `xylem-bench --algorithm list` has all.
+     */
     const char *algorithm;
     /* Of a neighbor_allgather: ranks, or UINT32_MAX. */
     const uint32_t *destinations, *sources;
@@ -583,12 +588,11 @@ typedef struct xylem_coll_args {
      * on all of its ranks. 1 to XYLEM_TAG_MAX: with those that have this tag,
      * in whatever order calls with other tags, or without, are made. Such a
      * call is made with a tag that is under way on this rank only when it has
-     * completed (XYLEM_ERR_BUSY). XYLEM_CHECK=full says nothing of it. Of a
-     * team on one node it goes through the node's memory, as other calls do, as
-     * long as no more than 1,024 tags are in use; of one on several nodes over
-     * the net, without levels. A tag is in use from its first call on; one that
-     * only requests of xylem_coll_init have had, until all ranks have freed
-     * theirs. */
+     * completed (XYLEM_ERR_BUSY). Of a team on one node it goes through the
+     * node's memory, as other calls do, as long as no more than 1,024 tags are
+     * in use; of one on several nodes over the net, without levels. A tag is in
+     * use from its first call on; one that only requests of xylem_coll_init
+     * have had, until all ranks have freed theirs. */
     uint32_t tag;
 } xylem_coll_args_t;
 #define XYLEM_TAG_MAX        65535

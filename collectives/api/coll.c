@@ -1,6 +1,5 @@
 /* Collectives from a call to its request: checking, planning, starting. */
 #include "collectives/api/arguments.h"
-#include "collectives/api/compare_calls.h"
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/compose.h"
 #include "collectives/choose/plan_cache.h"
@@ -159,18 +158,6 @@ static xylem_status_t plan_call(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Of calls in order: there the others wait for this one. */
-static void call_compare(xylem_team_t *team, const xylem_coll_args_t *args,
-                         xylem_status_t status, xylem_request_t *request)
-{
-    if (status != XYLEM_OK)
-        xyl_call_is_refused(team, status);
-    if (team->context->config.check == XYL_CHECK_FULL &&
-        !xyl_team_has_failed(team))
-        xyl_calls_compare(
-            team, args, status == XYLEM_OK ? xyl_operation_of(request) : NULL);
-}
-
 /* Of one that could not be: nobody has seen its request. */
 static xylem_status_t start_planned(xylem_request_t *request,
                                     xylem_request_t **request_out)
@@ -201,10 +188,17 @@ args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
                : args;
 }
 
+/* The others wait for a call in order. */
+static void call_refused(xylem_team_t *team, const xylem_coll_args_t *args,
+                         xylem_status_t status)
+{
+    if (args->tag == 0)
+        xyl_call_is_refused(team, status);
+}
+
 static xylem_status_t no_turn(xylem_team_t *team, const xylem_coll_args_t *said)
 {
-    if (team->size > 1 && said->tag == 0)
-        call_compare(team, said, XYLEM_ERR_NO_MEMORY, NULL);
+    call_refused(team, said, XYLEM_ERR_NO_MEMORY);
     return XYLEM_ERR_NO_MEMORY;
 }
 
@@ -218,13 +212,13 @@ static xylem_status_t start_that_way(xylem_team_t *team,
     xylem_request_t *request = NULL;
     xylem_status_t status = plan_call(team, args, way, call, &request);
 
-    if (status != XYLEM_OK)
-        way_undo(team, args);
-    if (status != XYLEM_OK && xyl_learns(team))
+    if (status == XYLEM_OK)
+        return start_planned(request, request_out);
+    way_undo(team, args);
+    if (xyl_learns(team))
         xyl_learn_back(team, said);
-    if (team->size > 1 && args->tag == 0)
-        call_compare(team, args, status, request);
-    return status == XYLEM_OK ? start_planned(request, request_out) : status;
+    call_refused(team, args, status);
+    return status;
 }
 
 static xylem_status_t plan_and_start(xylem_team_t *team,

@@ -118,7 +118,7 @@ xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
         return xyl_fail(status, "no memory for what ranks tell each other");
     }
     (*operation_out)->owned_buffer = args.recv;
-    (*operation_out)->call = xyl_call_word(&args);
+    (*operation_out)->call = xyl_call_word(&args, team->size);
     *table_out = args.recv;
     return XYLEM_OK;
 }

@@ -420,8 +420,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
     if (xyl_sides_are_needed(args) ||
         (operation->hold.detaches && !key_keep(operation, &key->args)))
         operation->hold.detaches = 0;
-    if (operation->request.context->config.check == XYL_CHECK_FULL ||
-        (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
+    if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE || types_may_go(operation, args) ||
         mirrors[0].bytes + mirrors[1].bytes > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)

@@ -39,16 +39,11 @@ uint64_t xyl_call_common_bytes(const xylem_team_t *team,
     uint32_t i;
 
     assert(team->size > 0);
-    if ((args->coll != XYLEM_COLL_ALLGATHERV &&
-         args->coll != XYLEM_COLL_REDUCE_SCATTER) ||
-        args->recv_counts == NULL)
+    if (!xyl_coll_has_common_counts(args->coll) || args->recv_counts == NULL)
         return 0;
     for (i = 0; i < team->size; i++)
         sum += args->recv_counts[i];
-    return sum *
-           xylem_type_bytes(args->recv_count != 0 ? args->recv_type
-                                                  : args->type) /
-           team->size;
+    return sum * xyl_args_common_unit(args) / team->size;
 }
 
 void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
@@ -312,7 +307,7 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call)
 
     xyl_call_to_bytes(call);
     call->element_bytes = xylem_type_bytes(call->args.type);
-    call->word = xyl_call_word(&call->args);
+    call->word = xyl_call_word(&call->args, call->team->size);
     if (reduces)
         status = xyl_combiner_find(call->team->context, &call->args,
                                    &call->combiner);

@@ -175,6 +175,21 @@ static inline int xyl_coll_varies(xylem_coll_t coll)
     return traits->send_varies || traits->recv_varies || traits->has_neighbors;
 }
 
+/* Whether all ranks have the same recv_counts, at least in bytes. */
+static inline int xyl_coll_has_common_counts(xylem_coll_t coll)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+
+    return traits->recv_varies && !traits->send_varies && !traits->has_root;
+}
+
+/* Bytes of an element that such counts count; packed types. */
+static inline uint64_t xyl_args_common_unit(const xylem_coll_args_t *args)
+{
+    return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
+                                                  : args->type);
+}
+
 /* Blocks in the larger buffer of a rank; 1 where there are none. */
 static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
                                      uint32_t ranks)

@@ -89,8 +89,7 @@ void xyl_node_share_number(xyl_node_stage_t *node)
     past = (past ^ past >> 32) + node->stage.operation->past;
     if (extent->is_pooled)
         past += extent->bytes * mix;
-    past = (past + ((extent->pieces * extent->stride) << XYL_CALL_GENERATION)) *
-           mix;
+    past = (past + ((extent->pieces * extent->stride) << 32)) * mix;
     node->board->past = node->share.past = extent->past = past;
 }
 

@@ -37,9 +37,6 @@ enum { XYL_DIRECT_AUTO, XYL_DIRECT_ON, XYL_DIRECT_OFF };
 /* Values of XYLEM_MPI_CONNECT. */
 enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
 
-/* Values of XYLEM_CHECK. */
-enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
-
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
 /* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
@@ -82,11 +79,6 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \
       "memory can leave it blocked. 0 waits for ever.")                        \
-    X(check, CHECK, CHECK, "basic", 1, EXPERT,                                 \
-      "Calls of a team's ranks that differ fail the team: basic (noticed by "  \
-      "whoever waits in one, for nothing) or full (all calls are compared, "   \
-      "with types, algorithms and those that are refused, by one more "        \
-      "collective each that goes before; for finding mistakes in programs).")  \
     X(hang_s, HANG_S, S, "0", 0, EXPERT,                                       \
       "Seconds without progress after which an operation fails on all ranks "  \
       "of its team (XYLEM_ERR_TIMED_OUT). 0 never gives up.")                  \

@@ -50,8 +50,6 @@ const xyl_config_type_t xyl_config_ORDER = {
     .words = {{"fixed", XYL_ORDER_FIXED},
               {"arrival", XYL_ORDER_ARRIVAL},
               {"reproducible", XYL_ORDER_REPRODUCIBLE}}};
-const xyl_config_type_t xyl_config_CHECK = {
-    .words = {{"basic", XYL_CHECK_BASIC}, {"full", XYL_CHECK_FULL}}};
 const xyl_config_type_t xyl_config_CONNECT = {
     .words = {{"first", XYL_CONNECT_FIRST}, {"init", XYL_CONNECT_INIT}}};
 const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0}, {"on", 1}}};

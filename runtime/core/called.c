@@ -42,7 +42,6 @@ static void refusal_run(xyl_task_t *task)
 void xyl_called_init(xyl_called_t *called)
 {
     called->refusal_task.run = refusal_run;
-    TAILQ_INIT(&called->queued);
 }
 
 void xyl_team_refused(xylem_team_t *team, uint64_t call)

@@ -10,7 +10,6 @@
 #define XYL_RUNTIME_CORE_CALLED_H
 
 #include <stdatomic.h>
-#include <sys/queue.h>
 
 #include "progress/engine/queue.h"
 #include "runtime/core/tags.h"
@@ -44,7 +43,6 @@ typedef struct xyl_called {
     uint64_t refused_at;
     xyl_task_t refusal_task;
     _Atomic int refusal_is_queued;
-    TAILQ_HEAD(, xyl_operation) queued; /* that wait to begin; see gate.h */
 } xyl_called_t;
 
 /* Of a team that is all zero. */

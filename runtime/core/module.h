@@ -39,7 +39,7 @@ typedef struct xyl_module {
     void (*team_ends)(xylem_team_t *team);
 } xyl_module_t;
 
-enum { XYL_CALL_WORDS = 88 }; /* bytes of a call in words, with the final 0 */
+enum { XYL_CALL_WORDS = 96 }; /* bytes of a call in words, with the final 0 */
 
 /* By number; NULL: none of that. Whoever creates a context names those it is to
  * have. */

@@ -9,7 +9,6 @@
 #include "runtime/base/status.h"
 #include "runtime/core/detach.h"
 #include "runtime/core/failure.h"
-#include "runtime/core/gate.h"
 #include "runtime/core/team.h"
 #include "runtime/core/triggered.h"
 
@@ -396,12 +395,6 @@ void xyl_operation_go(xyl_operation_t *operation)
         segment_in(operation, segment);
 }
 
-void xyl_operation_begin(xyl_operation_t *operation)
-{
-    if (xyl_hold_begin(operation))
-        xyl_operation_go(operation);
-}
-
 /* So that it can be compared. */
 void xyl_operation_note_called(xyl_operation_t *operation)
 {
@@ -427,8 +420,8 @@ static void operation_start(xylem_request_t *request)
     operation_enlist(operation);
     if (xyl_team_has_failed(team))
         xyl_operation_give_up(operation, team->failure.status);
-    else if (xyl_gate_may_begin(operation))
-        xyl_operation_begin(operation);
+    else if (xyl_hold_begin(operation))
+        xyl_operation_go(operation);
 }
 
 /* ---- the end ---- */
@@ -449,7 +442,6 @@ static void operation_complete(xyl_operation_t *operation)
     if (xyl_observer_measures(operation->request.context->observer))
         xyl_operation_note_ended(operation);
     LIST_REMOVE(operation, others);
-    xyl_gate_leave(operation);
     xyl_hold_end(operation);
     if (operation->tag != 0)
         xyl_tag_end(operation->request.team, operation->tag);
@@ -469,8 +461,7 @@ static void operation_finish(xyl_event_t *event)
      * there and in xylem_segment_ready. */
     if (operation->waits_for_parts &&
         atomic_exchange_explicit(&operation->parts_queued, 1,
-                                 memory_order_acq_rel) != 0 &&
-        operation->is_queued != 2)
+                                 memory_order_acq_rel) != 0)
         operation->finish_waits_for_parts = 1;
     else if (operation->stages_left != 0 && operation->failure == XYLEM_OK)
         xyl_operation_detach(operation);
@@ -653,10 +644,6 @@ static void parts_run(xyl_task_t *task)
         operation_complete(operation);
         return;
     }
-    if (operation->is_queued) { /* they wait with it */
-        operation->is_queued = 2;
-        return;
-    }
     /* Partner: the exchange in xylem_segment_ready. What is released from here
      * on comes with a task of its own. */
     atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
@@ -664,11 +651,6 @@ static void parts_run(xyl_task_t *task)
          part != NULL && operation->failure == XYLEM_OK; part = part->next)
         segment_in(operation,
                    (uint64_t)((const part_t *)part - operation->parts));
-}
-
-void xyl_operation_parts_go(xyl_operation_t *operation)
-{
-    parts_run(&operation->parts_task);
 }
 
 int xyl_operation_take(xyl_operation_t *operation, uint64_t segment)

@@ -91,11 +91,6 @@ typedef struct xyl_operation {
     xyl_hold_t hold;
     uint64_t node_holds; /* as much of all ranks of the node for such a call */
     int is_holding;      /* what it holds is taken, and it may detach */
-    /* See gate.h. */
-    struct xyl_gate *gate; /* NULL: it is open */
-    int passes_gates;      /* it neither waits nor is waited for */
-    int is_queued; /* until it may begin; 2: and the user has released parts */
-    TAILQ_ENTRY(xyl_operation) queued;
     char *held;
     struct xyl_operation *stand_ins, *next_stand_in; /* see stand_in */
     int finish_waits_for_parts; /* parts_task is under way and completes */
@@ -220,10 +215,8 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
 void xyl_operation_bind(xyl_operation_t *operation, const void *input,
                         void *result);
 
-/* The progressing thread: an operation that has been started begins, as soon as
- * there is room for it. */
-void xyl_operation_begin(xyl_operation_t *operation);
-/* The same at once: its stages begin. */
+/* The progressing thread: the stages of an operation that has been started
+ * begin. */
 void xyl_operation_go(xyl_operation_t *operation);
 
 /* The starting thread: it has its number in this run, if messages or a tag need

@@ -104,7 +104,6 @@ first_part()
     for ranks in 1 2 3 5; do
         passes_without 'left to' "data with gaps" $ranks "$work/gaps"
     done
-    passes "data with gaps, calls compared" 4 XYLEM_CHECK=full "$work/gaps"
     passes_without 'left to' "elements that reach beyond 2 GiB" 2 "$work/giants"
     test_giants
     launch 3 "$work/families"

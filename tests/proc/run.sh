@@ -376,8 +376,8 @@ test_said_once()
             "$programs/misuse" create "$(cut -d '|' -f 2 <<<"$step")" ""
     done
     said_once "a difference" \
-        "rank 0: error: XYLEM_CHECK differs between rank 2 and this rank; .*" \
-        sh -c '[ $PMIX_RANK != 2 ] || export XYLEM_CHECK=full
+        "rank 0: error: XYLEM_SHARE_BYTES differs between rank 2 and this rank; .*" \
+        sh -c '[ $PMIX_RANK != 2 ] || export XYLEM_SHARE_BYTES=1M
             exec "$0" "$@"' "$programs/misuse" create XYLEM_ERR_VERSION ""
 }
 
@@ -564,23 +564,19 @@ test_mismatch()
     local i
 
     if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
-        for i in $(seq 0 30); do
-            mismatch 3 $((31 * i)) 31 1
-            mismatch 4 $((31 * i)) 31 1
-            mismatch 3 $((31 * i)) 31 1 XYLEM_PROGRESS=thread
-            mismatch 4 $((31 * i)) 31 1 --nodes 2
-            mismatch 3 $((31 * i)) 31 1 XYLEM_SHM=off
-            mismatch 3 $((31 * i)) 31 1 XYLEM_CHECK=full
+        for i in $(seq 0 35); do
+            mismatch 3 $((36 * i)) 36 1
+            mismatch 4 $((36 * i)) 36 1
+            mismatch 3 $((36 * i)) 36 1 XYLEM_PROGRESS=thread
+            mismatch 4 $((36 * i)) 36 1 --nodes 2
+            mismatch 3 $((36 * i)) 36 1 XYLEM_SHM=off
         done
         return
     fi
-    mismatch 3 1 961 53
-    mismatch 4 5 961 163 --nodes 2
-    mismatch 2 13 961 251 XYLEM_SHM=off
-    mismatch 3 7 961 223 XYLEM_PROGRESS=thread
-    mismatch 3 11 961 89 XYLEM_CHECK=full
-    mismatch 4 17 961 119 --nodes 2 XYLEM_CHECK=full
-    job 3 sweep 13 XYLEM_CHECK=full
+    mismatch 3 1 1296 43
+    mismatch 4 5 1296 103 --nodes 2
+    mismatch 2 13 1296 331 XYLEM_SHM=off
+    mismatch 3 7 1296 307 XYLEM_PROGRESS=thread
 }
 
 # recovery RANKS DEATHS [NAME=VALUE | option]...

@@ -1,24 +1,28 @@
 /* Calls that are told apart by what they are: collectives, lengths, roots,
- * operations. For tests where ranks call different ones. On the public
- * interface only. */
+ * operations, settings. For tests where ranks call different ones. On the
+ * public interface only. */
 #ifndef XYL_TESTS_SUPPORT_ODD_CALLS_H
 #define XYL_TESTS_SUPPORT_ODD_CALLS_H
 
 #include "include/xylem.h"
 
-enum { ODD_KINDS = 31, ODD_RANKS_MAX = 16, ODD_ROOM = 300000 };
+enum { ODD_KINDS = 36, ODD_RANKS_MAX = 16, ODD_ROOM = 300000 };
 
 typedef struct odd_kind {
     xylem_coll_t coll;
     size_t bytes; /* of a block */
     uint32_t root;
     xylem_op_t op;
+    const char *algorithm; /* NULL: the library's choice */
+    size_t segment_bytes;
+    uint32_t flags;
+    int is_skewed; /* where blocks vary the last has an element of the first */
 } odd_kind_t;
 
 extern const odd_kind_t odd_kinds[ODD_KINDS];
 
-/* One rank's. Blocks of those whose blocks may vary are all alike, one behind
- * the other; neighbours are those in a ring. */
+/* One rank's. Blocks of those whose blocks may vary are all alike, unless they
+ * are skewed, one behind the other; neighbours are those in a ring. */
 typedef struct odd_call {
     xylem_coll_args_t args;
     uint64_t counts[ODD_RANKS_MAX], displs[ODD_RANKS_MAX];

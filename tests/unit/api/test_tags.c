@@ -509,9 +509,8 @@ typedef struct trial {
     xylem_request_t *requests[RANKS];
 } trial_t;
 
-static void trial_init(trial_t *trial, uint64_t seed, const char *setting)
+static void trial_init(trial_t *trial, uint64_t seed)
 {
-    const char *settings[] = {setting, NULL};
     fabric_options_t options = {.seed = seed,
                                 .eager_bytes_max = seed % 2 == 0 ? 60 : 1024,
                                 .delay_max = 20,
@@ -519,8 +518,6 @@ static void trial_init(trial_t *trial, uint64_t seed, const char *setting)
                                 .shares_memory = seed % 4 < 2,
                                 .tells_failures = 1};
 
-    if (setting != NULL)
-        options.settings = settings;
     memset(trial, 0, sizeof *trial);
     trial->fabric = fabric_create(RANKS, &options);
 }
@@ -577,7 +574,7 @@ static void test_under_way(void)
     xylem_coll_args_t args;
     uint32_t rank;
 
-    trial_init(&trial, 1, NULL);
+    trial_init(&trial, 1);
     args = sum_of(&trial, 0, 9);
     CHECK_EQ(xylem_coll_init(fabric_world(trial.fabric, 0), &args, &persistent),
              XYLEM_OK);
@@ -621,7 +618,7 @@ static void test_nonsense(void)
     size_t i;
 
     for (i = 0; i < sizeof ordered / sizeof ordered[0]; i++) {
-        trial_init(&trial, ordered[i].seed, NULL);
+        trial_init(&trial, ordered[i].seed);
         args = sum_of(&trial, 0, XYLEM_TAG_MAX + 1);
         CHECK_EQ(trial_start(&trial, 0, &args, &request),
                  XYLEM_ERR_INVALID_ARG);
@@ -646,7 +643,7 @@ static void test_mismatch(void)
     uint64_t seed;
 
     for (seed = 0; seed < 24; seed++) {
-        trial_init(&trial, seed, NULL);
+        trial_init(&trial, seed);
         for (rank = 0; rank < RANKS; rank++) {
             args = sum_of(&trial, rank, 5);
             if (rank == seed % RANKS)
@@ -681,7 +678,7 @@ static void test_missing(void)
     trial_t trial;
     uint32_t rank, look;
 
-    trial_init(&trial, 3, NULL);
+    trial_init(&trial, 3);
     for (rank = 0; rank < RANKS; rank++) {
         args = sum_of(&trial, rank, rank + 1 < RANKS ? 5 : 6);
         args.limit_s = 3;
@@ -697,31 +694,6 @@ static void test_missing(void)
     trial_end(&trial);
 }
 
-/* Where all calls in order are compared, those with tags are left out. */
-static void test_full_check(void)
-{
-    xylem_request_t *more[RANKS];
-    xylem_coll_args_t args;
-    trial_t trial;
-    uint32_t rank;
-
-    trial_init(&trial, 2, "CHECK=full");
-    for (rank = 0; rank < RANKS; rank++) {
-        args = sum_of(&trial, rank, rank % 2 == 0 ? 4 : 0);
-        CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
-                 XYLEM_OK);
-        args = sum_of(&trial, rank, rank % 2 == 0 ? 0 : 4);
-        CHECK_EQ(trial_start(&trial, rank, &args, &more[rank]), XYLEM_OK);
-    }
-    fabric_run_dry(trial.fabric);
-    for (rank = 0; rank < RANKS; rank++) {
-        CHECK_EQ(xylem_request_test(trial.requests[rank]), XYLEM_OK);
-        CHECK_EQ(xylem_request_test(more[rank]), XYLEM_OK);
-        CHECK_EQ(xylem_request_free(more[rank]), XYLEM_OK);
-    }
-    trial_end(&trial);
-}
-
 static const check_case_t cases[] = {
     {"tags: any order on each rank", test_any_order},
     {"tags: more segments than a tag has numbers", test_many_segments},
@@ -731,7 +703,6 @@ static const check_case_t cases[] = {
     {"tags: nonsense is refused", test_nonsense},
     {"tags: calls that differ", test_mismatch},
     {"tags: a rank that does not call", test_missing},
-    {"tags: beside calls that are compared", test_full_check},
 };
 
 CHECK_MAIN(cases)

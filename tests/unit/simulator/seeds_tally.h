@@ -13,7 +13,7 @@
     X(no_memory, "without memory")                                             \
     X(delay, "with a message held up")                                         \
     X(call, "with a call that differs")                                        \
-    X(compared, "with such a call and CHECK=full")                             \
+    X(settings, "with such a call whose settings alone differ")                \
     X(struck, "where a rank died or had no memory")                            \
     X(nic, "through interfaces")                                               \
     X(pipeline, "with pipelines")                                              \
