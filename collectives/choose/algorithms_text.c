@@ -56,14 +56,7 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
                              "as in 0-4K");
     if (!xyl_algorithm_parse(coll, equals + 1, &named, why))
         return item_complain(item, why);
-    rule->algorithm = named.algorithm == NULL ? NULL : named.algorithm->name;
-    rule->radix = named.radix;
-    rule->between = named.between == NULL ? NULL : named.between->name;
-    rule->between_radix = named.between_radix;
-    rule->within = named.within;
-    rule->within_radix = named.within_radix;
-    rule->segment_bytes = named.segment_bytes;
-    rule->within_segment_bytes = named.within_segment_bytes;
+    xyl_rule_name(rule, &named);
     return XYLEM_OK;
 }
 

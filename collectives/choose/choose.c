@@ -126,11 +126,14 @@ static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
     return NULL;
 }
 
-/* What goes between nodes is the rule's, too. */
+/* Levels have what the rule says of them, cut to what they are. */
 static xyl_named_t named_by(const xyl_candidate_t *candidate)
 {
-    return (xyl_named_t){.algorithm = candidate->algorithm,
-                         .radix = candidate->rule->radix};
+    xyl_named_t named = {.algorithm = candidate->algorithm};
+
+    if (named.algorithm->kind != XYL_ALGORITHM_LANES)
+        named.radix = candidate->rule->radix;
+    return named;
 }
 
 static int by_table(const xylem_team_t *team, const xyl_query_t *query,
@@ -212,17 +215,7 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                 xyl_choice_explain_passed(query, algorithm, why);
             continue;
         }
-        decision->named =
-            (xyl_named_t){.algorithm = algorithm,
-                          .radix = rule->radix,
-                          .between_radix = rule->between_radix,
-                          .within = rule->within,
-                          .within_radix = rule->within_radix,
-                          .segment_bytes = rule->segment_bytes,
-                          .within_segment_bytes = rule->within_segment_bytes};
-        if (rule->between != NULL)
-            decision->named.between = xyl_algorithm_find(
-                xyl_coll_between(query->coll), rule->between);
+        decision->named = xyl_rule_named(rule, query->coll);
         decision->by = "by setting";
         return;
     }
@@ -478,25 +471,14 @@ static xyl_other_t other_of_choice(xylem_coll_t coll,
     return other;
 }
 
-static xyl_other_t other_of_rule(xylem_coll_t coll,
-                                 const xyl_candidate_t *candidate)
+static xyl_other_t other_of_rule(xylem_coll_t coll, const xyl_rule_t *rule)
 {
-    const xyl_rule_t *rule = candidate->rule;
-    xyl_named_t named = {.algorithm = candidate->algorithm,
-                         .radix = rule->radix};
+    xyl_named_t named = xyl_rule_named(rule, coll);
     xyl_other_t other = {.segment_bytes = rule->segment_bytes,
                          .send_window = rule->send_window,
                          .recv_window = rule->recv_window};
 
-    if (candidate->algorithm->kind == XYL_ALGORITHM_LANES) {
-        named.radix = rule->leaders;
-        named.between =
-            xyl_algorithm_find(xyl_coll_between(coll), rule->between);
-        named.between_radix = rule->between_radix;
-        named.within = rule->within;
-        named.within_radix = rule->within_radix;
-        named.within_segment_bytes = rule->within_segment_bytes;
-    }
+    named.segment_bytes = 0;
     xyl_algorithm_print(&named, other.algorithm);
     return other;
 }
@@ -543,7 +525,7 @@ uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
         if (next->algorithm == choice.algorithm || next->algorithm == last ||
             !rule_applies(next->rule, next->algorithm, &query, &problem))
             continue;
-        others[count++] = other_of_rule(args->coll, next);
+        others[count++] = other_of_rule(args->coll, next->rule);
         last = next->algorithm;
     }
     return count;

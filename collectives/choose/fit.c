@@ -105,19 +105,33 @@ static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
     choice->frame.lanes_are_parts = 1;
 }
 
+/* What is named, and beside it what the rule names. */
+static xyl_named_t named_in_full(const xyl_decision_t *decision,
+                                 xylem_coll_t coll)
+{
+    const xyl_named_t ruled = xyl_rule_named(decision->rule, coll);
+    xyl_named_t named = decision->named;
+
+    if (named.between == NULL) {
+        named.between = ruled.between;
+        named.between_radix = ruled.between_radix;
+    }
+    if (named.within == NULL) {
+        named.within = ruled.within;
+        named.within_radix = ruled.within_radix;
+    }
+    if (named.within_segment_bytes == 0)
+        named.within_segment_bytes = ruled.within_segment_bytes;
+    return named;
+}
+
 /* What goes between nodes: a tree, or an allreduce's schedule. */
-static void fit_between(const xylem_coll_args_t *args,
-                        const xyl_decision_t *decision, int is_commutative,
+static void fit_between(const xyl_named_t *named, int is_commutative,
                         xyl_choice_t *choice)
 {
-    const xyl_algorithm_t *between = decision->named.between;
+    const xyl_algorithm_t *between = named->between;
 
-    choice->frame.radix = decision->named.between_radix;
-    if (between == NULL) {
-        between = xyl_algorithm_find(xyl_coll_between(args->coll),
-                                     decision->rule->between);
-        choice->frame.radix = decision->rule->between_radix;
-    }
+    choice->frame.radix = named->between_radix;
     if (between->kind == XYL_ALGORITHM_TREE)
         choice->frame.tree = between->tree;
     else if (is_commutative || (between->needs & XYL_NEEDS_COMMUTATIVE) == 0)
@@ -131,19 +145,14 @@ static void fit_between(const xylem_coll_args_t *args,
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
-/* The call, or else the rule, may name an algorithm for the levels within
- * nodes. */
-static void fit_within(const xyl_decision_t *decision, int is_commutative,
+/* An algorithm may be named for the levels within nodes. */
+static void fit_within(const xyl_named_t *named, int is_commutative,
                        xyl_choice_t *choice)
 {
-    const char *name = decision->named.within;
+    const char *name = named->within;
     const xyl_algorithm_t *up, *down;
 
-    choice->within_radix = decision->named.within_radix;
-    if (name == NULL) {
-        name = decision->rule->within;
-        choice->within_radix = decision->rule->within_radix;
-    }
+    choice->within_radix = named->within_radix;
     if (name == NULL)
         return;
     up = xyl_algorithm_find(XYLEM_COLL_REDUCE, name);
@@ -183,13 +192,11 @@ static uint32_t grain_of(size_t bytes, size_t segment_bytes)
 }
 
 /* The frame has the shorter segments; the longer ones are cut to a multiple. */
-static void fit_segments(const xyl_decision_t *decision, size_t element_bytes,
+static void fit_segments(size_t within, size_t element_bytes,
                          xyl_choice_t *choice)
 {
     size_t between =
         xyl_collective_segment(choice->frame.segment_bytes, element_bytes);
-    size_t within = (size_t)first_of(decision->named.within_segment_bytes, 0,
-                                     decision->rule->within_segment_bytes);
 
     choice->within_grain = choice->between_grain = 1;
     if (within == 0 || element_bytes == 0)
@@ -212,16 +219,17 @@ static void fit_levels(const xyl_limits_t *limits,
                        int is_commutative, const xyl_decision_t *decision,
                        xyl_choice_t *choice)
 {
+    const xyl_named_t named = named_in_full(decision, args->coll);
     const xyl_rule_t *rule = decision->rule;
     size_t element_bytes =
         args->coll == XYLEM_COLL_BARRIER ? 1 : xylem_type_bytes(args->type);
     xyl_plan_t *frame = &choice->frame;
 
-    fit_between(args, decision, is_commutative, choice);
-    fit_within(decision, is_commutative, choice);
+    fit_between(&named, is_commutative, choice);
+    fit_within(&named, is_commutative, choice);
     choice->leaders = choice->radix;
     if (choice->leaders == 0)
-        choice->leaders = at_most(rule->leaders, query->node_ranks);
+        choice->leaders = at_most(rule->radix, query->node_ranks);
     if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
         choice->leaders = 1; /* several change the order */
     /* Flat trees, each with another node as its root, load all alike. */
@@ -237,7 +245,7 @@ static void fit_levels(const xyl_limits_t *limits,
     fit_lanes(query->bytes / frame->segment_bytes +
                   (query->bytes % frame->segment_bytes != 0),
               choice);
-    fit_segments(decision, element_bytes, choice);
+    fit_segments(named.within_segment_bytes, element_bytes, choice);
 }
 
 /* ---- any ---- */

@@ -208,34 +208,26 @@ static int has_level(xylem_coll_t coll, xylem_coll_t level)
 
 const char xyl_within_ucx[] = "ucx";
 
-int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
-                               const char **name_out, uint32_t *radix_out,
-                               char *why)
+static int parse_within(xylem_coll_t coll, const char *text,
+                        xyl_named_t *named_out, char *why)
 {
     static const xylem_coll_t levels[] = {XYLEM_COLL_REDUCE, XYLEM_COLL_BCAST};
     const xyl_algorithm_t *algorithm;
     size_t i;
 
-    *radix_out = 0;
-    *name_out = xyl_within_ucx;
+    named_out->within = xyl_within_ucx;
     if (strcasecmp(text, xyl_within_ucx) == 0)
         return 1;
     for (i = 0; i < 2; i++)
         if (has_level(coll, levels[i]) && strchr(text, '/') == NULL &&
-            parse_one(levels[i], text, &algorithm, radix_out, why) &&
+            parse_one(levels[i], text, &algorithm, &named_out->within_radix,
+                      why) &&
             goes_within(algorithm)) {
-            *name_out = algorithm->name;
+            named_out->within = algorithm->name;
             return 1;
         }
     return refuse(
         why, "within nodes goes an algorithm in their memory, a tree, or ucx");
-}
-
-static int parse_within(xylem_coll_t coll, const char *text,
-                        xyl_named_t *named_out, char *why)
-{
-    return xyl_algorithm_parse_within(coll, text, &named_out->within,
-                                      &named_out->within_radix, why);
 }
 
 static int parse_bytes(const char *text, size_t *bytes_out, char *why)
@@ -291,9 +283,6 @@ int xyl_algorithm_is_part(const char *text)
     return part_of(text) < PARTS;
 }
 
-/* Segments end together where levels meet. */
-const char xyl_segments_want[] = "a multiple of segment, or a part of it";
-
 int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes)
 {
     return segment_bytes == 0 || within_segment_bytes == 0 ||
@@ -324,7 +313,8 @@ static int parse_parts(xylem_coll_t coll, const char *text,
     if (xyl_segments_meet(named_out->segment_bytes,
                           named_out->within_segment_bytes))
         return 1;
-    return refuse(why, "within_segment wants %s", xyl_segments_want);
+    return refuse(why, "within_segment wants a multiple of segment, or a part "
+                       "of it");
 }
 
 /* Behind the name: "/between" or parts. */

@@ -35,7 +35,9 @@ typedef struct xyl_named {
     /* What goes between nodes of levels in segments; NULL: the table says. */
     const xyl_algorithm_t *between;
     uint32_t between_radix;
-    /* And within nodes, see below; NULL: the table says. */
+    /* And within nodes; NULL: the table says. The name of an algorithm in the
+     * memory of a node ("node" stands for the table's choice), of a tree whose
+     * ranks send messages, or "ucx", a tree of the library's choice. */
     const char *within;
     uint32_t within_radix;
     /* Bytes of the segments of levels; 0: the call, or the table, says. */
@@ -49,6 +51,8 @@ xylem_coll_t xyl_coll_between(xylem_coll_t coll);
  * tree of one group, or a schedule of an allreduce. */
 int xyl_algorithm_goes_between(xylem_coll_t coll,
                                const xyl_algorithm_t *algorithm);
+
+extern const char xyl_within_ucx[];
 
 enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 128 };
 
@@ -65,20 +69,9 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
 void xyl_algorithm_print(const xyl_named_t *named,
                          char text[XYL_ALGORITHM_TEXT_BYTES]);
 /* 1: segments of levels end together where these meet; 0: a level has none of
- * its own. What they want otherwise. */
+ * its own. */
 int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes);
-extern const char xyl_segments_want[];
 /* 1: text begins with one of those parts' names and "=". */
 int xyl_algorithm_is_part(const char *text);
-
-/* The text names an algorithm for the levels within nodes of a collective that
- * has levels in segments: one in the memory of a node that has the collective
- * of a level; a tree, whose ranks send messages; or "ucx", a tree of the
- * library's choice. *name_out: its name, a static string; "node" stands for the
- * table's choice in memory. Returns as xyl_algorithm_parse. */
-extern const char xyl_within_ucx[];
-int xyl_algorithm_parse_within(xylem_coll_t coll, const char *text,
-                               const char **name_out, uint32_t *radix_out,
-                               char *why);
 
 #endif

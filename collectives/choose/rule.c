@@ -31,3 +31,32 @@ int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query)
     }
     return rule->pays_count == 0;
 }
+
+xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll)
+{
+    xyl_named_t named = {.radix = rule->radix,
+                         .between_radix = rule->between_radix,
+                         .within = rule->within,
+                         .within_radix = rule->within_radix,
+                         .segment_bytes = rule->segment_bytes,
+                         .within_segment_bytes = rule->within_segment_bytes};
+
+    if (rule->algorithm != NULL && (rule->colls >> coll & 1) != 0)
+        named.algorithm = xyl_algorithm_find(coll, rule->algorithm);
+    if (rule->between != NULL)
+        named.between =
+            xyl_algorithm_find(xyl_coll_between(coll), rule->between);
+    return named;
+}
+
+void xyl_rule_name(xyl_rule_t *rule, const xyl_named_t *named)
+{
+    rule->algorithm = named->algorithm == NULL ? NULL : named->algorithm->name;
+    rule->radix = named->radix;
+    rule->between = named->between == NULL ? NULL : named->between->name;
+    rule->between_radix = named->between_radix;
+    rule->within = named->within;
+    rule->within_radix = named->within_radix;
+    rule->segment_bytes = named->segment_bytes;
+    rule->within_segment_bytes = named->within_segment_bytes;
+}

@@ -62,19 +62,15 @@ typedef struct xyl_rule {
     uint64_t bytes_min, bytes_max, total_min, total_max;
     uint32_t pays_count; /* 0: always; else one of them must */
     xyl_pays_t pays[XYL_PAYS_MAX];
-    /* What. */
-    const char *algorithm;
-    uint32_t radix; /* 0: takes none, or leaves it to others */
-    size_t segment_bytes;
-    uint32_t send_window, recv_window;
-    /* Levels in segments: leaders of a node, and the tree, or the schedule of
-     * an allreduce, between them. */
-    uint32_t leaders;
+    /* What, by names of entries: as xyl_named_t has it. */
+    const char *algorithm; /* NULL: what else holds */
+    uint32_t radix;
     const char *between;
     uint32_t between_radix;
-    const char *within; /* nodes; NULL: as the rules for levels say */
+    const char *within;
     uint32_t within_radix;
-    size_t within_segment_bytes; /* 0: segments are the same there */
+    size_t segment_bytes, within_segment_bytes;
+    uint32_t send_window, recv_window;
     const char *origin; /* what it was measured, or simulated, on, and when */
     const void *us;     /* what calls took then, of the file; NULL: not known */
 } xyl_rule_t;
@@ -100,5 +96,11 @@ int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);
  * not known. */
 double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes);
 int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
+
+/* What the rule names for one of its collectives; its algorithm is NULL where
+ * the collective has none of that name. */
+xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll);
+/* The rule names that from now on. */
+void xyl_rule_name(xyl_rule_t *rule, const xyl_named_t *named);
 
 #endif

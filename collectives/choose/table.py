@@ -75,7 +75,7 @@ def members(rule, origins):
         yield "pays", "{%s}" % ", ".join(pays(rule["pays"]))
     name, radix = named(rule["use"])
     yield "algorithm", name
-    yield "radix", radix or 0
+    yield "radix", radix or rule.get("leaders", 0)
     if "between" in rule:
         name, radix = named(rule["between"])
         yield "between", name
@@ -86,7 +86,6 @@ def members(rule, origins):
         yield "within_radix", radix or 0
     if "within_segment" in rule:
         yield "within_segment_bytes", number(rule["within_segment"])
-    yield "leaders", rule.get("leaders", 0)
     yield "segment_bytes", number(rule.get("segment", 0))
     send, recv = rule.get("windows", (0, 0))
     yield "send_window", send

@@ -229,22 +229,13 @@ static xylem_status_t read_windows(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
-static xylem_status_t read_number(const reader_t *reader, const char *key,
-                                  const json_t *json)
+static xylem_status_t read_segment(const reader_t *reader, const json_t *json)
 {
-    xyl_rule_t *rule = reader->rule;
     uint64_t bytes;
 
-    if (strcmp(key, "leaders") == 0)
-        return table_count_read(json, XYL_LANES_MAX, &rule->leaders)
-                   ? XYLEM_OK
-                   : wrong(reader, key, "1 ... 16");
     if (!number_read(json, SIZE_MAX / 2, &bytes) || bytes == 0)
-        return wrong(reader, key, "bytes");
-    if (*key == 's')
-        rule->segment_bytes = (size_t)bytes;
-    else
-        rule->within_segment_bytes = (size_t)bytes;
+        return wrong(reader, "segment", "bytes");
+    reader->rule->segment_bytes = (size_t)bytes;
     return XYLEM_OK;
 }
 
@@ -342,116 +333,100 @@ double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes)
 
 /* ---- algorithms ---- */
 
-/* That all collectives of the rule have, by the name of the first's entry;
- * "all" are those that have it. */
-static xylem_status_t read_name(const reader_t *reader, const char *key,
-                                const char **name_out, uint32_t *radix_out)
+/* Adds "key=value" of a member that is there; 0: its value has no such text. */
+static int part_add(const json_t *json, const char *key, char separator,
+                    char *text, size_t room)
 {
-    const xyl_rule_t *rule = reader->rule;
-    int is_between = strcmp(key, "between") == 0;
-    char why[XYL_ALGORITHM_WHY_BYTES] = "";
-    xyl_named_t first = {.algorithm = NULL}, named;
-    xylem_coll_t coll;
+    const json_t *value = json_object_get(json, key);
+    size_t length = strlen(text);
+    int added = 0;
 
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
-        if ((rule->colls >> coll & 1) == 0)
-            continue;
-        if (!xyl_algorithm_parse(is_between ? xyl_coll_between(coll) : coll,
-                                 *name_out, &named, why)) {
-            if (rule->colls == COLLS_ALL)
-                continue;
-            return xyl_fail(XYLEM_ERR_CONFIG,
-                            "%s: rules[%zu].%s: %s for %s: %s", reader->file,
-                            reader->number, key, *name_out,
-                            xyl_coll_traits(coll)->name, why);
-        }
-        if (named.algorithm == NULL)
-            return wrong(reader, key, "an algorithm");
-        if (named.between != NULL)
-            return wrong(reader, key,
-                         "an algorithm, and \"between\" says the other");
-        if (is_between && !xyl_algorithm_goes_between(coll, named.algorithm))
-            return wrong(reader, key, "a tree, or a schedule of an allreduce");
-        if (first.algorithm == NULL)
-            first = named;
-    }
-    if (first.algorithm == NULL)
-        return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].%s: %s: %s",
-                        reader->file, reader->number, key, *name_out, why);
-    *name_out = first.algorithm->name;
-    *radix_out = first.radix;
-    return XYLEM_OK;
+    if (json_is_string(value))
+        added = snprintf(text + length, room - length, "%c%s=%s", separator,
+                         key, json_string_value(value));
+    else if (json_is_integer(value))
+        added =
+            snprintf(text + length, room - length, "%c%s=%" JSON_INTEGER_FORMAT,
+                     separator, key, json_integer_value(value));
+    return added > 0 && (size_t)added < room - length;
 }
 
-/* The same of what goes within nodes. */
-static xylem_status_t read_within(const reader_t *reader)
+/* The members that name an algorithm and its parts, in one text that calls
+ * could have. */
+static xylem_status_t text_of(const reader_t *reader, const json_t *json,
+                              char *text, size_t room)
 {
-    xyl_rule_t *rule = reader->rule;
-    const char *text = rule->within;
-    char why[XYL_ALGORITHM_WHY_BYTES] = "";
-    xylem_coll_t coll;
+    static const char *const parts[] = {"between", "leaders", "within",
+                                        "within_segment", "segment"};
+    const json_t *use = json_object_get(json, "use");
+    char separator = ':';
+    size_t i;
 
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        if ((rule->colls >> coll & 1) != 0 &&
-            !xyl_algorithm_parse_within(coll, text, &rule->within,
-                                        &rule->within_radix, why))
-            return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].within: %s: %s",
-                            reader->file, reader->number, text, why);
+    if (reader->rule->colls == 0 || !json_is_string(use))
+        return wrong(reader, "for", "\"for\" and \"use\" in every rule");
+    snprintf(text, room, "%s", json_string_value(use));
+    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+        /* Segments alone are no part of levels. */
+        if (json_object_get(json, parts[i]) == NULL ||
+            (separator == ':' && strcmp(parts[i], "segment") == 0))
+            continue;
+        if (!part_add(json, parts[i], separator, text, room))
+            return wrong(reader, parts[i], "a number, or a text");
+        separator = ',';
+    }
     return XYLEM_OK;
 }
 
 /* What trees and levels cannot be run without. */
-static xylem_status_t check_frame(const reader_t *reader, xylem_coll_t coll,
-                                  const xyl_algorithm_t *algorithm)
+static xylem_status_t check_frame(const reader_t *reader,
+                                  const xyl_named_t *named)
 {
-    const xyl_rule_t *rule = reader->rule;
+    const xyl_algorithm_t *algorithm = named->algorithm;
 
+    if (algorithm == NULL)
+        return wrong(reader, "use", "an algorithm");
     if (algorithm->kind == XYL_ALGORITHM_LANES &&
-        (rule->between == NULL || rule->leaders == 0))
+        (named->between == NULL || named->radix == 0))
         return wrong(reader, "use", "\"between\" and \"leaders\" beside it");
-    if (algorithm->kind == XYL_ALGORITHM_LANES &&
-        xyl_algorithm_find(xyl_coll_between(coll), rule->between) == NULL)
-        return wrong(reader, "between", "one for each of its collectives");
     if ((algorithm->kind == XYL_ALGORITHM_LANES ||
          algorithm->kind == XYL_ALGORITHM_TREE) &&
-        (rule->segment_bytes == 0 || rule->send_window == 0))
+        (reader->rule->segment_bytes == 0 || reader->rule->send_window == 0))
         return wrong(reader, "use", "\"segment\" and \"windows\" beside it");
     return XYLEM_OK;
 }
 
-/* Of all of the rule's collectives that have its algorithm. */
-static xylem_status_t check_frames(const reader_t *reader)
+/* That all collectives of the rule have; "all" are those that have it. */
+static xylem_status_t read_algorithms(const reader_t *reader,
+                                      const json_t *json)
 {
-    const xyl_rule_t *rule = reader->rule;
-    xylem_status_t status = XYLEM_OK;
+    const char *use = json_string_value(json_object_get(json, "use"));
+    char text[2 * XYL_ALGORITHM_TEXT_BYTES], why[XYL_ALGORITHM_WHY_BYTES] = "";
+    xyl_rule_t *rule = reader->rule;
+    size_t segment_bytes = rule->segment_bytes;
+    xylem_status_t status = text_of(reader, json, text, sizeof text);
+    xyl_named_t named;
     xylem_coll_t coll;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT && status == XYLEM_OK; coll++) {
-        const xyl_algorithm_t *algorithm =
-            xyl_algorithm_find(coll, rule->algorithm);
-        if ((rule->colls >> coll & 1) != 0 && algorithm != NULL)
-            status = check_frame(reader, coll, algorithm);
+        if ((rule->colls >> coll & 1) == 0 ||
+            (rule->colls == COLLS_ALL &&
+             !xyl_algorithm_parse(coll, use, &named, why)))
+            continue;
+        if (!xyl_algorithm_parse(coll, text, &named, why))
+            return xyl_fail(XYLEM_ERR_CONFIG,
+                            "%s: rules[%zu].use: %s for %s: %s", reader->file,
+                            reader->number, text, xyl_coll_traits(coll)->name,
+                            why);
+        status = check_frame(reader, &named);
+        if (rule->algorithm == NULL) {
+            xyl_rule_name(rule, &named);
+            rule->segment_bytes = segment_bytes;
+        }
     }
+    if (status == XYLEM_OK && rule->algorithm == NULL)
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].use: %s: %s",
+                        reader->file, reader->number, use, why);
     return status;
-}
-
-static xylem_status_t read_algorithms(const reader_t *reader)
-{
-    xyl_rule_t *rule = reader->rule;
-    xylem_status_t status;
-
-    if (rule->colls == 0 || rule->algorithm == NULL)
-        return wrong(reader, "for", "\"for\" and \"use\" in every rule");
-    status = read_name(reader, "use", &rule->algorithm, &rule->radix);
-    if (status == XYLEM_OK && rule->between != NULL)
-        status =
-            read_name(reader, "between", &rule->between, &rule->between_radix);
-    if (status == XYLEM_OK && rule->within != NULL)
-        status = read_within(reader);
-    if (status == XYLEM_OK &&
-        !xyl_segments_meet(rule->segment_bytes, rule->within_segment_bytes))
-        return wrong(reader, "within_segment", xyl_segments_want);
-    return status == XYLEM_OK ? check_frames(reader) : status;
 }
 
 /* ---- rules ---- */
@@ -469,6 +444,12 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
                    {"origin", read_origin},
                    {"ranks_are", read_ranks_are},
                    {"us", read_us},
+                   {"segment", read_segment},
+                   {"use", NULL}, /* these are read together */
+                   {"between", NULL},
+                   {"leaders", NULL},
+                   {"within", NULL},
+                   {"within_segment", NULL},
                    {"comment", NULL}, /* whatever its author wants to say */
                    {"arrivals", read_arrivals}};
     size_t i;
@@ -482,23 +463,8 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     if (strcmp(key, "ranks") == 0 || strcmp(key, "nodes") == 0 ||
         strcmp(key, "node_ranks") == 0)
         return read_counts(reader, key, json);
-    if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0 ||
-        strcmp(key, "within_segment") == 0)
-        return read_number(reader, key, json);
-    if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0 &&
-        strcmp(key, "within") != 0)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "%s: rules[%zu].%s: there is no such key", reader->file,
-                        reader->number, key);
-    if (!json_is_string(json))
-        return wrong(reader, key, "an algorithm");
-    if (*key == 'u')
-        reader->rule->algorithm = json_string_value(json);
-    else if (*key == 'b')
-        reader->rule->between = json_string_value(json);
-    else
-        reader->rule->within = json_string_value(json);
-    return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].%s: there is no such key",
+                    reader->file, reader->number, key);
 }
 
 static xylem_status_t read_rule(const reader_t *reader, json_t *json)
@@ -516,7 +482,7 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
         if (status == XYLEM_OK)
             status = read_member(reader, key, value);
     }
-    return status == XYLEM_OK ? read_algorithms(reader) : status;
+    return status == XYLEM_OK ? read_algorithms(reader, json) : status;
 }
 
 /* ---- limits ---- */

@@ -424,8 +424,10 @@ static void check_first(decision_t *decision)
     DECISION_CHECK(decision,
                    choice->rule == (first == NULL ? NULL : first->rule));
     if (first != NULL)
-        DECISION_CHECK(decision, choice->algorithm == first->algorithm &&
-                                     choice->radix == first->rule->radix);
+        DECISION_CHECK(decision,
+                       choice->algorithm == first->algorithm &&
+                           (choice->radix == first->rule->radix ||
+                            first->algorithm->kind == XYL_ALGORITHM_LANES));
 }
 
 /* ---- parameters ---- */

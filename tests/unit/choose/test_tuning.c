@@ -212,7 +212,7 @@ static int is_same_what(const xyl_rule_t *a, const xyl_rule_t *b)
     return is_same_text(a->algorithm, b->algorithm) && a->radix == b->radix &&
            a->segment_bytes == b->segment_bytes &&
            a->send_window == b->send_window &&
-           a->recv_window == b->recv_window && a->leaders == b->leaders &&
+           a->recv_window == b->recv_window &&
            is_same_text(a->between, b->between) &&
            a->between_radix == b->between_radix &&
            is_same_text(a->within, b->within) &&
@@ -300,9 +300,14 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'bcast', 'use': 'chain'}]}", "windows"},
     {"{'rules': [{'for': 'bcast', 'use': 'han', 'between': 'chain', 'leaders': "
      "1, 'windows': [1, 2], 'segment': '3K', 'within_segment': '2K'}]}",
-     "within_segment: wants a multiple of segment, or a part of it"},
+     "within_segment wants a multiple of segment, or a part of it"},
     {"{'rules': [{'for': 'bcast', 'use': 'han', 'within_segment': 0}]}",
-     "within_segment: wants bytes"},
+     "a segment has bytes"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'leaders': 17}]}", "1 ... 16"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'leaders': 1.5}]}",
+     "leaders: wants a number, or a text"},
+    {"{'rules': [{'for': 'bcast', 'use': 'chain', 'leaders': 1}]}",
+     "no levels"},
     {"{'rules': [{'for': 'cast', 'use': 'ring'}]}", "a collective"},
     {"{'rules': [{'for': ['scan', 1], 'use': 'linear'}]}", "a collective"},
     {"{'rules': [{'use': 'ring'}]}", "for"},
@@ -334,10 +339,10 @@ static const mistake_t mistakes[] = {
      "a tree"},
     {"{'rules': [{'for': 'bcast', 'use': 'han/chain', 'segment': 1, "
      "'windows': [1, 1], 'leaders': 1, 'between': 'knomial'}]}",
-     "use: wants an algorithm"},
+     "takes no radix"},
     {"{'rules': [{'for': 'all', 'use': 'han', 'segment': 1, 'windows': "
      "[1, 1], 'leaders': 1, 'between': 'recursive_multiplying'}]}",
-     "between: wants one for each"},
+     "not for bcast"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'origin': 3}]}", "origin"},
     {"{'rules': [{'for': 'scan', 'use': 'linear'}, {'for': 'scan'}]}",
      "rules[1]"},
