@@ -25,9 +25,10 @@ enum {
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
     WINDOW_MOST = 32 << 10,
-    UNPOOLED_MOST = 128 << 10, /* of a piece's, beside the slots */
-    ASKED_MAX = 4,             /* seats before another that it waits for */
-    WINDOWS_AT_ONCE = 2,       /* a group, made together */
+    UNPOOLED_MOST = 128 << 10,   /* of a piece's, beside the slots: */
+    UNPOOLED_OF_ALL = 512 << 10, /* where all seats wait for all */
+    ASKED_MAX = 4,               /* seats before another that it waits for */
+    WINDOWS_AT_ONCE = 2,         /* a group, made together */
     GROUPS = (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) / WINDOWS_AT_ONCE,
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
 };
@@ -86,12 +87,19 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     return layout;
 }
 
-uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes)
+static uint64_t unpooled(const xyl_board_layout_t *layout, int all_wait)
 {
-    uint64_t all =
-        XYL_BOARD_WINDOWS_MAX * layout_of(seats, window_bytes).window_bytes;
+    uint64_t all = XYL_BOARD_WINDOWS_MAX * layout->window_bytes;
+    uint64_t most = all_wait ? UNPOOLED_OF_ALL : UNPOOLED_MOST;
 
-    return all < UNPOOLED_MOST ? all : (uint64_t)UNPOOLED_MOST;
+    return all < most ? all : most;
+}
+
+uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes, int all_wait)
+{
+    const xyl_board_layout_t layout = layout_of(seats, window_bytes);
+
+    return unpooled(&layout, all_wait);
 }
 
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes)
@@ -267,7 +275,7 @@ void xyl_board_destroy(xyl_board_t *board)
 /* ---- numbers ---- */
 
 void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
-                    xyl_board_extent_t *extent_out)
+                    int all_wait, xyl_board_extent_t *extent_out)
 {
     const uint64_t each = board->layout.window_bytes;
     xyl_board_extent_t *extent = extent_out;
@@ -278,7 +286,7 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->stride = 1;
     extent->past = 0;
     extent->is_pooled = extent->is_marked =
-        bytes > UNPOOLED_MOST || bytes > XYL_BOARD_WINDOWS_MAX * each;
+        bytes > unpooled(&board->layout, all_wait);
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
     xyl_board_take_again(board, extent);

@@ -155,8 +155,11 @@ typedef struct xyl_board {
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, where windows have at most
- * `window_bytes`. */
-uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes);
+ * `window_bytes`. More of them leave fewer slots for other pieces; where all
+ * seats wait for all in the piece (`all_wait`), no seat is far ahead of the
+ * others, and needs few. */
+uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes,
+                            int all_wait);
 
 /* Bytes that a board takes whose windows have at most `window_bytes`. */
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes);
@@ -175,7 +178,7 @@ void xyl_board_destroy(xyl_board_t *board);
 
 /* The next `pieces` pieces, with windows of `bytes`. */
 void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
-                    xyl_board_extent_t *extent_out);
+                    int all_wait, xyl_board_extent_t *extent_out);
 int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
                            uint64_t piece, char **window_out);
 void xyl_board_slots_prepare(xyl_board_t *board);

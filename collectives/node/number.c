@@ -73,7 +73,7 @@ void xyl_node_take_first(xyl_node_stage_t *node)
     uint64_t bytes = node->board->seats.count * program->cells;
 
     if (node->extent.pieces != 1 || node->extent.bytes != bytes)
-        xyl_board_take(node->board, 1, bytes, &node->extent);
+        xyl_board_take(node->board, 1, bytes, program->all_wait, &node->extent);
     else
         xyl_board_take_again(node->board, &node->extent);
     node->extent.is_marked |= node->marks_pieces;
@@ -92,7 +92,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
         xyl_board_take(node->board, program->pieces,
                        node->board->seats.count * program->input_bytes +
                            program->board_bytes,
-                       &node->extent);
+                       program->all_wait, &node->extent);
         node->extent.is_marked |= node->marks_pieces;
     } else {
         xyl_board_take_again(node->board, &node->extent);

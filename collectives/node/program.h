@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectives/data/description.h"
 #include "collectives/data/position.h"
 #include "collectives/data/problem.h"
 
@@ -283,6 +284,7 @@ typedef struct xyl_node_program {
     uint64_t board_bytes; /* behind these */
     int shares;           /* input may be read where it lies */
     int is_sparse;        /* each seat waits for its own neighbours alone */
+    int all_wait;         /* each seat waits for all others */
     int hands_over; /* what a seat writes into the window leaves its own caches
                        at once, as few others wait to read it */
     /* Where each seat knows only its own blocks, pieces are cut in the first,
@@ -391,6 +393,16 @@ static inline int xyl_node_is_cut_late(const xyl_problem_t *problem)
                                         problem->coll == XYLEM_COLL_SCATTERV ||
                                         problem->coll == XYLEM_COLL_ALLTOALLV ||
                                         problem->coll == XYLEM_COLL_ALLTOALLW);
+}
+
+/* 1: no seat is done before all others have come. */
+static inline int xyl_node_all_wait(const xyl_problem_t *problem)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(problem->coll);
+
+    return !traits->has_root && !traits->has_neighbors &&
+           problem->coll != XYLEM_COLL_SCAN &&
+           problem->coll != XYLEM_COLL_EXSCAN;
 }
 
 /* The length of a segment: about `wanted`, whole elements, at least one, and

@@ -231,9 +231,7 @@ static uint64_t offer_bytes(const xyl_problem_t *problem)
 {
     const uint64_t line = sizeof(xyl_parcel_line_t);
     const uint64_t pairs = (uint64_t)problem->ranks * (problem->ranks - 1);
-    uint64_t each =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-        pairs / line * line;
+    uint64_t each = xyl_node_unpooled(problem) / pairs / line * line;
 
     if (each >= XYL_PARCEL_BETWEEN_LEAST)
         return each < line + OFFER_CELL ? each : line + OFFER_CELL;
@@ -271,9 +269,8 @@ static uint64_t cell_for_each(const xyl_problem_t *problem)
 {
     const uint64_t line = sizeof(xyl_parcel_line_t);
     uint64_t others = problem->ranks - 1;
-    uint64_t cell =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-        problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES / others;
+    uint64_t cell = xyl_node_unpooled(problem) / problem->ranks /
+                    XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES / others;
 
     if (cell > problem->node.limits->parcel_cell)
         cell = problem->node.limits->parcel_cell;

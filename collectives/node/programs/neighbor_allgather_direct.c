@@ -36,8 +36,7 @@ static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
  * a short call as much again. */
 static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    uint64_t beside =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes);
+    uint64_t beside = xyl_node_unpooled(problem);
     uint64_t cell = own_cell(problem, beside);
 
     if (cell < OWN_LEAST || beside > problem->node.window_bytes)

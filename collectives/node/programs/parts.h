@@ -204,14 +204,19 @@ static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
 
 /* ---- blocks that are handed ---- */
 
+/* Bytes of a piece beside the slots. */
+static inline uint64_t xyl_node_unpooled(const xyl_problem_t *problem)
+{
+    return xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes,
+                              xyl_node_all_wait(problem));
+}
+
 /* Beside the slots, for each seat, if there are windows enough. */
 static inline uint64_t xyl_node_cell(const xyl_problem_t *problem)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
     uint64_t most = problem->node.limits->parcel_cell;
-    uint64_t cell =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-        problem->ranks;
+    uint64_t cell = xyl_node_unpooled(problem) / problem->ranks;
 
     cell = (cell < most ? cell : most) / line * line;
     return cell < line ? line : cell;

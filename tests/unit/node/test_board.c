@@ -191,7 +191,7 @@ static void seat_take(team_t *team, uint32_t number)
     xyl_board_extent_t extent;
 
     xyl_board_take(team->table.board[number], team->take_pieces[take],
-                   team->take_bytes[take], &extent);
+                   team->take_bytes[take], take % 2 != 0, &extent);
     CHECK_EQ(extent.pieces, team->take_pieces[take]);
     if (team->extents[take].number != 0)
         CHECK_EQ(extent.number, team->extents[take].number);
@@ -329,7 +329,7 @@ static void pair_init(pair_t *pair, uint32_t seats)
     pool_init(&pair->pool, seats, 0);
     table_init(&pair->table, &pair->pool, seats, LONGEST);
     for (seat = 0; seat < seats; seat++)
-        xyl_board_take(pair->table.board[seat], 2, LONGEST, &pair->extent);
+        xyl_board_take(pair->table.board[seat], 2, LONGEST, 0, &pair->extent);
     for (seat = 0; seat < seats; seat++)
         CHECK(xyl_board_begin(pair->table.board[seat], &pair->extent, 0,
                               &window));
@@ -514,7 +514,7 @@ static void test_windows_of_failed_calls(void)
     pool_init(&pool, SEATS, 64 << 20);
     table_init(&table, &pool, SEATS, 8 << 20);
     for (seat = 0; seat < SEATS; seat++)
-        xyl_board_take(table.board[seat], PIECES, 1 << 20, &extents[seat]);
+        xyl_board_take(table.board[seat], PIECES, 1 << 20, 0, &extents[seat]);
     for (piece = 0; piece < PIECES; piece++) {
         for (seat = 0; seat < SEATS - (piece != 0); seat++)
             CHECK(xyl_board_begin(table.board[seat], &extents[seat], piece,

@@ -64,7 +64,7 @@ static void act(uint32_t self)
     xyl_board_extent_t extent;
     uint32_t board = self / SEATS, i, ahead;
 
-    xyl_board_take(scene->boards[self], PIECES, BYTES, &extent);
+    xyl_board_take(scene->boards[self], PIECES, BYTES, 0, &extent);
     /* The first seat of a board runs ahead as far as it may. */
     ahead = self % SEATS == 0 ? 2 : 0;
     for (i = 0; i < PIECES; i++) {

@@ -62,7 +62,7 @@ static void say_one(xyl_board_t *board, uint64_t bytes,
 {
     char *window;
 
-    xyl_board_take(board, 1, bytes, extent);
+    xyl_board_take(board, 1, bytes, 0, extent);
     CHECK(xyl_board_begin(board, extent, 0, &window));
     CHECK(was_made(xyl_board_slot(board, extent->number),
                    board->layout.slot_bytes));

@@ -198,7 +198,7 @@ static void act(uint32_t self)
     uint32_t piece;
     char *window;
 
-    xyl_board_take(board, PIECES, (uint64_t)SEATS * CELL, &extent);
+    xyl_board_take(board, PIECES, (uint64_t)SEATS * CELL, 0, &extent);
     for (piece = 0; piece < PIECES; piece++) {
         uint64_t number = xyl_board_number(&extent, piece);
         while (!xyl_board_begin(board, &extent, piece, &window))

@@ -240,7 +240,7 @@ static void play(seat_t *seat)
     static void (*const parts[SEATS])(seat_t *) = {lead, stand_by, read_all};
     uint32_t piece;
 
-    xyl_board_take(boards[seat->self], PIECES, WINDOW_BYTES, &seat->extent);
+    xyl_board_take(boards[seat->self], PIECES, WINDOW_BYTES, 0, &seat->extent);
     for (piece = 0; piece < PIECES; piece++) {
         be_held_up();
         piece_begin(seat, piece);
@@ -257,7 +257,7 @@ static void skip(seat_t *seat)
     char *window;
 
     is_quick = 1;
-    xyl_board_take(boards[seat->self], XYL_BOARD_SLOTS - PIECES, 0,
+    xyl_board_take(boards[seat->self], XYL_BOARD_SLOTS - PIECES, 0, 0,
                    &seat->extent);
     for (piece = 0; piece < XYL_BOARD_SLOTS - PIECES; piece++) {
         while (
