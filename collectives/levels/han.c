@@ -8,6 +8,7 @@
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"
+#include "collectives/node/stage.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
@@ -285,6 +286,9 @@ static void add_bcast_relayed(xyl_han_t *han)
 
     if (node == NULL && is_at_root(han))
         add_node_bcast(han);
+    if (node != NULL && han->beside != NULL)
+        xyl_node_stage_join(node, han->beside);
+    han->beside = node;
     add_relay(han, node);
     if (node == NULL && !is_at_root(han))
         add_node_bcast(han);

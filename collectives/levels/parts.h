@@ -37,6 +37,8 @@ typedef struct xyl_han {
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* seat from which, or to which, the node's stage is */
+    xyl_stage_t *beside; /* that of the lane before, from which it is sent on;
+                            NULL: there is none */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX

@@ -5,8 +5,8 @@
  *   a counter     seats that have come, and a word for those above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
- *                   a claim, where the window is and who has left it, and
- *                   words that say "this part is there"
+ *                   where the window is and who has left it, and words that
+ *                   say "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   trees         of sums in a fixed order, one per slot: pairs.h
  *   windows       a small one beside each slot
@@ -84,10 +84,9 @@ _Static_assert(sizeof(xyl_board_line_t) == XYL_BOARD_LINE_BYTES,
 
 /* The line of a slot behind those of the seats. */
 typedef struct xyl_board_common {
-    _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t claim; /* who leads, by
-                                     seat; several seats write it, by `swap` */
-    _Atomic uint64_t place; /* where the window is */
-    _Atomic uint64_t left;  /* how often a seat has left a window, in all the
+    _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t place; /* where the window
+                                                              is */
+    _Atomic uint64_t left; /* how often a seat has left a window, in all the
                                pieces that have had the slot */
     _Atomic uint64_t user; /* the mark of those who use the window, by a swap of
                               whoever comes first */

@@ -84,7 +84,7 @@ void xyl_node_take_first(xyl_node_stage_t *node)
     xyl_node_share_number(node);
 }
 
-void xyl_node_take_numbers(xyl_node_stage_t *node)
+static void take_extent(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
@@ -97,13 +97,26 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     } else {
         xyl_board_take_again(node->board, &node->extent);
     }
+    node->together_left = node->together;
+}
+
+void xyl_node_take_numbers(xyl_node_stage_t *node)
+{
+    const xyl_node_program_t *program = &node->program;
+
+    if (node->first == node) {
+        take_extent(node);
+        xyl_node_share_number(node);
+    } else { /* has taken it before, for all */
+        node->extent = node->first->extent;
+        node->share.past = node->extent.past;
+    }
     node->pieces_left = program->pieces;
     node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;
     if (program->is_cut_late)
         take_strands(node, program->first_strands, program->strands,
                      program->first_steps);
-    xyl_node_share_number(node);
 }
 
 int xyl_node_first_ends(xyl_node_stage_t *node)

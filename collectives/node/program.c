@@ -103,6 +103,29 @@ void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
     }
 }
 
+static void move_in_window(xyl_position_t *spot, uint64_t bytes)
+{
+    if (spot->buffer == XYL_BUFFER_INPUT || spot->buffer == XYL_BUFFER_BOARD)
+        spot->at += bytes;
+}
+
+void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
+                           uint64_t bytes)
+{
+    xyl_step_t *step = program->steps, *end = step + program->count;
+
+    program->first_word += words;
+    program->window_at += bytes;
+    for (; step < end; step++) {
+        if (step->wait.kind == XYL_WAIT_WORD)
+            step->wait.value += words;
+        if (step->post.kind == XYL_POST_WORD)
+            step->post.value += words;
+        move_in_window(&step->from, bytes);
+        move_in_window(&step->to, bytes);
+    }
+}
+
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit)
 {

@@ -312,6 +312,9 @@ typedef struct xyl_node_program {
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
+    /* Of its pieces' words and windows, these are the first ones. */
+    uint32_t first_word;
+    uint64_t window_at;
     int ends_turns; /* of levels: when it has moved enough the net comes first,
                        and then other stages */
     uint32_t segments; /* per piece that come and go singly; 0: the collective
@@ -349,6 +352,10 @@ void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 /* What is written so far begins that many bytes further on in SEND and RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
+
+/* The same of words, and of bytes in the window: others come before. */
+void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
+                           uint64_t bytes);
 
 /* Cuts blocks of `total` bytes into pieces, when one piece has room for
  * `room` bytes of each; whole multiples of `unit`, if there is room for one. */

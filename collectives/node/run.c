@@ -524,6 +524,13 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return did;
 }
 
+void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece)
+{
+    node->pieces_left--;
+    if (node->first->together == 1 || --node->first->together_left == 0)
+        xyl_board_retire(node->board, &node->extent, piece);
+}
+
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
     unsigned did = 0;
@@ -533,8 +540,7 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         did += strand_run(node, piece, i);
     if (piece->strands_left != 0)
         return did;
-    xyl_board_retire(node->board, &node->extent, piece->piece);
-    node->pieces_left--;
+    xyl_node_piece_retire(node, piece->piece);
     return did + 1;
 }
 
@@ -567,8 +573,6 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         piece->strands_left += first != node->program.strand_ends[i];
         first = node->program.strand_ends[i];
     }
-    if (piece->strands_left == 0) { /* this seat has nothing to do */
-        xyl_board_retire(node->board, &node->extent, piece->piece);
-        node->pieces_left--;
-    }
+    if (piece->strands_left == 0) /* this seat has nothing to do */
+        xyl_node_piece_retire(node, piece->piece);
 }

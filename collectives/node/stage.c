@@ -655,6 +655,8 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     node->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
     node->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
     node->board = board;
+    node->first = node;
+    node->together = 1;
     node->limits = xyl_limits_of(operation->request.context);
     node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
@@ -676,6 +678,25 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     node->marks_pieces = marks_pieces(&node->program, board->seats.own);
     xyl_node_share_plan(node);
     return add_works(node);
+}
+
+void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside)
+{
+    xyl_node_stage_t *node = self(stage), *first = self(beside)->first;
+    const xyl_node_program_t *last = &self(beside)->program;
+    uint32_t words = last->first_word + last->segments;
+    uint64_t at = xyl_board_whole_lines(last->window_at + last->board_bytes);
+
+    assert(node->board == first->board && last->input_bytes == 0);
+    if (node->program.pieces != 1 || last->pieces != 1 ||
+        words + node->program.segments > XYL_BOARD_WORDS ||
+        at + node->program.board_bytes > node->board->layout.reserve_bytes)
+        return;
+    node->first = first;
+    first->together++;
+    first->marks_pieces |= node->marks_pieces;
+    xyl_node_program_move(&node->program, words, at);
+    first->program.board_bytes = at + node->program.board_bytes;
 }
 
 /* And does nothing else with this seat's buffers. */

@@ -14,6 +14,12 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    xyl_board_t *board, const xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
+/* Has the stage's only piece be one with that of `beside`, which was added
+ * before it, or of those that this one has joined, if there are words and room
+ * for both: one slot for all of them. Seats of both programs wait for words and
+ * gates alone. Before the first run, alike on all seats. */
+void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside);
+
 /* Where sums of the user's numbers are combined: if the stage does nothing with
  * its input but add it to sums in the window, it adds the numbers as they are;
  * and if there is no other stage, whoever adds last makes numbers of the sums.

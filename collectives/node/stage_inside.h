@@ -94,6 +94,10 @@ struct xyl_node_stage {
                    */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
+    /* Of those that have one piece together; itself: it has its pieces alone.
+     * And of the first, how many they are, and have not left it. */
+    xyl_node_stage_t *first;
+    uint32_t together, together_left;
     xyl_buffers_t buffers;
     xyl_node_share_t share;
     xyl_node_gate_t gate;
@@ -192,6 +196,8 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 
 /* ---- run.c ---- */
 
+/* This seat no longer looks at the piece. */
+void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece);
 /* The next piece of the stage, which has its window. One in which this seat has
  * nothing to do is retired at once. */
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);

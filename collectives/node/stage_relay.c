@@ -24,9 +24,9 @@ char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index)
     uint64_t segments = node->program.segments;
     const xyl_node_piece_t *piece = piece_find(node, index / segments);
 
-    return piece == NULL
-               ? NULL
-               : piece->window + index % segments * node->program.segment_bytes;
+    return piece == NULL ? NULL
+                         : piece->window + node->program.window_at +
+                               index % segments * node->program.segment_bytes;
 }
 
 static _Atomic uint64_t *segment_word(const xyl_node_stage_t *node,
@@ -34,7 +34,8 @@ static _Atomic uint64_t *segment_word(const xyl_node_stage_t *node,
                                       uint64_t index)
 {
     return xyl_board_word(node->board, piece->slot,
-                          (uint32_t)(index % node->program.segments));
+                          node->program.first_word +
+                              (uint32_t)(index % node->program.segments));
 }
 
 void xyl_node_stage_publish(const xyl_stage_t *stage, uint64_t index)
@@ -62,6 +63,15 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
 /* Of the leader; the last says that it lets go. */
 enum { LAST_BEAT = (1 << XYL_BOARD_COUNT_BITS) - 1 };
 
+/* A broadcast adds nothing up, so a lane has the word of its first segment's
+ * sum. */
+static _Atomic uint64_t *beat_word(const xyl_node_stage_t *node,
+                                   const xyl_node_piece_t *piece)
+{
+    return &xyl_board_sums(node->board, piece->slot)
+                ->segments[node->program.first_word];
+}
+
 uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index)
 {
     const xyl_node_stage_t *node = (const void *)stage;
@@ -72,8 +82,7 @@ uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index)
     if (piece == NULL)
         return 0;
     none = xyl_board_value(piece->number, 0);
-    value = xyl_board_get(node->board,
-                          &xyl_board_common(node->board, piece->slot)->claim);
+    value = xyl_board_get(node->board, beat_word(node, piece));
     return value < none ? 0 : value - none;
 }
 
@@ -86,9 +95,9 @@ void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index)
 
     /* Partner: the load in xyl_node_stage_beats. Nobody sleeps for it. */
     if (piece != NULL && beats + 1 < LAST_BEAT)
-        atomic_store_explicit(
-            &xyl_board_common(node->board, piece->slot)->claim,
-            xyl_board_value(piece->number, beats + 1), memory_order_release);
+        atomic_store_explicit(beat_word(node, piece),
+                              xyl_board_value(piece->number, beats + 1),
+                              memory_order_release);
 }
 
 void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece)
@@ -97,8 +106,7 @@ void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece)
     const xyl_node_piece_t *found = piece_find(node, piece);
 
     assert(found != NULL);
-    xyl_board_set(node->board,
-                  &xyl_board_common(node->board, found->slot)->claim,
+    xyl_board_set(node->board, beat_word(node, found),
                   xyl_board_value(found->number, LAST_BEAT), XYL_BOARD_ALL);
 }
 

@@ -6,8 +6,9 @@
  * is late; without, others wait. In a reduce all do but the late one and
  * the root: in the order of arrival, and on a few nodes in a fixed order; on a
  * node of many ranks also in further calls, as long as there is room for what
- * is kept for the late one.
- * Times are simulated, hence the same on any machine. */
+ * is kept for the late one. Short broadcasts in a row, which all ranks of a
+ * node lead, go on without a rank that makes none of them. Times are simulated,
+ * hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -17,17 +18,20 @@
 enum {
     PPN = 4,
     MANY_SEATS = 32, /* of one node */
-    CALLS_MAX = 6,
+    CALLS_MAX = 40,
+    KEPT_CALLS = 6,
     FEW_NODES = 4,
     MORE_NODES = 8,
     MANY_NODES = 16, /* a double tree, of which many nodes are inner ones */
     RANKS_MAX = MANY_NODES * PPN,
     SOME = 7,
     BYTES = 4 << 20,
+    SHORT_BYTES = 256 << 10,
     EVENTS_MAX = 10000000,
     NOBODY = UINT16_MAX
 };
 static const sim_time_t delay = 10 * SIM_MS;
+static const sim_time_t long_time = 100 * SIM_MS;
 
 /* ---- a call of all ranks ---- */
 
@@ -40,12 +44,14 @@ typedef struct call {
     uint32_t flags;     /* of a reduce */
     uint32_t seats;     /* of each node; 0: PPN */
     uint32_t more;      /* calls under way beside the first */
+    size_t bytes;       /* 0: BYTES */
 } call_t;
 
 typedef struct player {
     sim_world_t *world;
     xylem_request_t *requests[CALLS_MAX];
     uint32_t rank, calls;
+    uint32_t ended; /* calls */
     sim_time_t end;
 } player_t;
 
@@ -54,6 +60,7 @@ static void completed(void *arg, xylem_status_t status)
     player_t *player = arg;
 
     CHECK_EQ(status, XYLEM_OK);
+    player->ended++;
     player->end = sim_world_now(player->world, player->rank);
 }
 
@@ -76,6 +83,11 @@ static void start(void *arg, uint32_t rank)
         CHECK_EQ(xylem_request_start(player->requests[i]), XYLEM_OK);
 }
 
+static size_t bytes_of(const call_t *call)
+{
+    return call->bytes != 0 ? call->bytes : (size_t)BYTES;
+}
+
 static void join(player_t *player, const call_t *call)
 {
     xylem_context_t *context = sim_world_context(player->world, player->rank);
@@ -83,7 +95,7 @@ static void join(player_t *player, const call_t *call)
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
                               .coll = call->coll,
                               .recv = nowhere,
-                              .count = BYTES,
+                              .count = bytes_of(call),
                               .type = XYLEM_BYTE,
                               .on_complete = completed,
                               .arg = player,
@@ -119,7 +131,7 @@ static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
                              .ranks_per_node = seats_of(call),
                              .shares_memory = 1,
                              .payload = SIM_PAYLOAD_NONE,
-                             .message_bytes = BYTES,
+                             .message_bytes = bytes_of(call),
                              .noise = call->late == NOBODY ? NULL : noise,
                              .settings = settings};
     char error[256];
@@ -128,6 +140,16 @@ static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
     CHECK_EQ(sim_machine_load("cori", &machine, error, sizeof error), XYLEM_OK);
     CHECK_EQ(sim_world_create(&options, &world), XYLEM_OK);
     return world;
+}
+
+/* All calls are over. */
+static void leave(player_t *player, const call_t *call)
+{
+    uint32_t i;
+
+    CHECK_EQ(player->ended, call->more + 1);
+    for (i = 0; i < player->calls; i++)
+        CHECK_EQ(xylem_request_free(player->requests[i]), XYLEM_OK);
 }
 
 /* When the last ends, but for one that is late, and the root of a reduce. */
@@ -141,7 +163,7 @@ static sim_time_t run(const call_t *call)
     sim_world_t *world = world_of(call, &noise);
     player_t players[RANKS_MAX];
     sim_time_t last = 0;
-    uint32_t rank, ranks = call->nodes * seats_of(call), i;
+    uint32_t rank, ranks = call->nodes * seats_of(call);
 
     for (rank = 0; rank < ranks; rank++) {
         players[rank] = (player_t){.world = world, .rank = rank};
@@ -150,9 +172,7 @@ static sim_time_t run(const call_t *call)
     }
     CHECK(sim_world_run(world, SIM_NEVER, EVENTS_MAX));
     for (rank = 0; rank < ranks; rank++) {
-        CHECK(players[rank].end != 0);
-        for (i = 0; i < players[rank].calls; i++)
-            CHECK_EQ(xylem_request_free(players[rank].requests[i]), XYLEM_OK);
+        leave(&players[rank], call);
         if (rank == 0 && call->coll == XYLEM_COLL_REDUCE)
             continue;
         if (rank != call->late && players[rank].end > last)
@@ -169,14 +189,18 @@ static sim_time_t run(const call_t *call)
 /* Every `step`th rank in turn is late, but the root. */
 static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
 {
-    call_t waits = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=0",
-                    NOBODY,           0,     0,         0};
-    call_t passes = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=200",
-                     NOBODY,           0,     0,         0};
-    sim_time_t plain = run(&waits), relayed = run(&passes);
-    sim_time_t waited, passed, waited_most = 0;
+    call_t waits = {.coll = XYLEM_COLL_BCAST,
+                    .nodes = nodes,
+                    .algorithm = algorithm,
+                    .bypass = "BYPASS_US=0",
+                    .late = NOBODY};
+    call_t passes = waits;
+    sim_time_t plain, relayed, waited, passed, waited_most = 0;
     uint32_t late;
 
+    passes.bypass = "BYPASS_US=200";
+    plain = run(&waits);
+    relayed = run(&passes);
     printf("# %" PRIu32 " nodes, %s: %.1f us; with bypass %.1f us\n", nodes,
            algorithm, US(plain), US(relayed));
     CHECK(relayed <= plain + plain / 4); /* no pace is known yet */
@@ -213,14 +237,11 @@ static void test_many_nodes(void)
 
 static void check_reduce(uint32_t nodes, uint32_t step, uint32_t flags)
 {
-    call_t call = {XYLEM_COLL_REDUCE,
-                   nodes,
-                   NULL,
-                   "DETACH_BYTES=16K",
-                   NOBODY,
-                   flags,
-                   0,
-                   0};
+    call_t call = {.coll = XYLEM_COLL_REDUCE,
+                   .nodes = nodes,
+                   .bypass = "DETACH_BYTES=16K",
+                   .late = NOBODY,
+                   .flags = flags};
     sim_time_t plain = run(&call), end;
 
     printf("# %" PRIu32 " nodes, reduce: %.1f us\n", nodes, US(plain));
@@ -262,16 +283,62 @@ static void test_fixed_order_many_seats(void)
                    .bypass = "NOISE_BUDGET=256M",
                    .late = NOBODY,
                    .seats = MANY_SEATS,
-                   .more = CALLS_MAX - 1};
+                   .more = KEPT_CALLS - 1};
     sim_time_t plain = run(&call), end;
 
-    printf("# %d seats, %d reduces: %.1f us\n", MANY_SEATS, CALLS_MAX,
+    printf("# %d seats, %d reduces: %.1f us\n", MANY_SEATS, KEPT_CALLS,
            US(plain));
     for (call.late = 1; call.late < MANY_SEATS; call.late += 3 * SOME) {
         end = run(&call);
         printf("# rank %" PRIu32 " is late: the others end after %.1f us\n",
                call.late, US(end));
         CHECK(end <= plain + SIM_MS);
+    }
+}
+
+/* ---- calls ahead ---- */
+
+/* Of CALLS_MAX broadcasts of 256 KiB: those that are over for all others while
+ * one rank makes none. */
+static uint32_t calls_ahead(uint32_t absent)
+{
+    const call_t call = {.coll = XYLEM_COLL_BCAST,
+                         .nodes = FEW_NODES,
+                         .bypass = "BYPASS_US=200",
+                         .late = NOBODY,
+                         .more = CALLS_MAX - 1,
+                         .bytes = SHORT_BYTES};
+    sim_world_t *world = world_of(&call, NULL);
+    player_t players[RANKS_MAX];
+    uint32_t rank, ranks = FEW_NODES * PPN, least = CALLS_MAX;
+
+    for (rank = 0; rank < ranks; rank++) {
+        players[rank] = (player_t){.world = world, .rank = rank};
+        join(&players[rank], &call);
+        sim_world_at(world, rank, rank == absent ? long_time : 0, start,
+                     players);
+    }
+    (void)sim_world_run(world, long_time - 1, EVENTS_MAX);
+    for (rank = 0; rank < ranks; rank++)
+        if (rank != absent && players[rank].ended < least)
+            least = players[rank].ended;
+    CHECK(sim_world_run(world, SIM_NEVER, EVENTS_MAX));
+    for (rank = 0; rank < ranks; rank++)
+        leave(&players[rank], &call);
+    CHECK_EQ(sim_world_destroy(world), XYLEM_OK);
+    return least;
+}
+
+/* All lanes of a call have one slot of their node's together. */
+static void test_lanes_have_one_slot(void)
+{
+    uint32_t absent, ahead;
+
+    for (absent = 1; absent < FEW_NODES * PPN; absent += SOME) {
+        ahead = calls_ahead(absent);
+        printf("# without rank %" PRIu32 " %" PRIu32 " calls end\n", absent,
+               ahead);
+        CHECK_EQ(ahead, CALLS_MAX);
     }
 }
 
@@ -284,5 +351,6 @@ static const check_case_t cases[] = {
     {"fixed_order_any_rank", test_fixed_order_any_rank},
     {"fixed_order_more_nodes", test_fixed_order_more_nodes},
     {"fixed_order_many_seats", test_fixed_order_many_seats},
+    {"lanes_have_one_slot", test_lanes_have_one_slot},
 };
 CHECK_MAIN(cases)

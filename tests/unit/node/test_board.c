@@ -477,7 +477,7 @@ static void test_layout(void)
         slot = xyl_board_slot(board, number);
         CHECK(slot == end);
         CHECK_EQ((uintptr_t)slot % XYL_BOARD_LINE_BYTES, 0);
-        CHECK((char *)&xyl_board_common(board, slot)->claim >=
+        CHECK((char *)&xyl_board_common(board, slot)->place >=
               xyl_board_line(slot, 2)->bytes + XYL_BOARD_INLINE_BYTES);
         CHECK((char *)xyl_board_word(board, slot, 0) >
               (char *)&xyl_board_common(board, slot)->left);
