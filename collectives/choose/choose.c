@@ -319,7 +319,6 @@ static xylem_status_t problem_outline(xylem_team_t *team,
     problem->segment_bytes = args->segment_bytes != 0
                                  ? args->segment_bytes
                                  : team->context->config.segment_bytes;
-    problem->node.in_parts = (args->flags & XYLEM_FLAG_PARTS) != 0;
     return problem->shares_memory ? xyl_node_outline(team, &all, problem)
                                   : XYLEM_OK;
 }

@@ -45,7 +45,6 @@ typedef struct xyl_problem_on_node {
                              lies; 0: never */
     /* [ranks] the lowest rank of those near it; NULL: all are in one group */
     const uint32_t *group_of;
-    int in_parts;      /* input comes segment by segment, in any order */
     int roots_in_turn; /* each rank is the root of a like problem, now */
     int is_level;      /* of several: what seats have is not all there is */
     int is_for_one;    /* and one rank, of all nodes, gets the result */

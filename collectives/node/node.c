@@ -537,7 +537,6 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
 
     problem.segment_bytes = choice->segment_bytes;
     problem.radix = choice->radix;
-    problem.node.in_parts = (call->args.flags & XYLEM_FLAG_PARTS) != 0;
     xyl_node_program_init(&program);
     status = xyl_node_outline(call->team, &seats, &problem);
     if (status == XYLEM_OK)

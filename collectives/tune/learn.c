@@ -49,8 +49,7 @@ static int can_learn(const xylem_coll_args_t *args)
     return !xyl_coll_varies(args->coll) && args->coll != XYLEM_COLL_GATHER &&
            args->coll != XYLEM_COLL_SCATTER && args->algorithm == NULL &&
            args->segment_bytes == 0 && args->send_window == 0 &&
-           args->recv_window == 0 && args->on_segment == NULL &&
-           args->tag == 0 && (args->flags & XYLEM_FLAG_PARTS) == 0 &&
+           args->recv_window == 0 && args->tag == 0 &&
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
 }
 

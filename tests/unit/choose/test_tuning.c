@@ -730,6 +730,50 @@ static void test_types_teach_alike(void)
     fabric_destroy(fabric);
 }
 
+static void segment_ignored(void *arg, uint64_t segment, size_t offset,
+                            size_t bytes)
+{
+    (void)arg, (void)segment, (void)offset, (void)bytes;
+}
+
+/* One rank alone is told of segments, and the root alone releases them. */
+static void test_segments_teach_alike(void)
+{
+    static uint32_t words[LEARNERS][LEARN_COUNT];
+    xylem_request_t *requests[LEARNERS];
+    fabric_t *fabric = learners_create();
+    uint64_t segments;
+    size_t bytes;
+    uint32_t call, rank;
+
+    for (call = 0; call < LEARN_CALLS; call++) {
+        memset(words[0], (int)call, sizeof words[0]);
+        for (rank = 0; rank < LEARNERS; rank++) {
+            xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+            args.coll = XYLEM_COLL_BCAST;
+            args.recv = words[rank];
+            args.count = LEARN_COUNT;
+            args.type = XYLEM_UINT32;
+            args.flags = rank == 0 ? XYLEM_FLAG_PARTS : 0;
+            args.on_segment = rank == 1 ? segment_ignored : NULL;
+            CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
+                                      &requests[rank]),
+                     XYLEM_OK);
+        }
+        CHECK_EQ(xylem_request_segments(requests[0], &segments, &bytes),
+                 XYLEM_OK);
+        while (segments-- > 0)
+            CHECK_EQ(xylem_segment_ready(requests[0], segments), XYLEM_OK);
+        fabric_run_dry(fabric);
+        for (rank = 0; rank < LEARNERS; rank++) {
+            CHECK_EQ(xylem_request_test(requests[rank]), XYLEM_OK);
+            CHECK(memcmp(words[rank], words[0], sizeof words[0]) == 0);
+            (void)xylem_request_free(requests[rank]);
+        }
+    }
+    fabric_destroy(fabric);
+}
+
 enum { LEARN_TAGS = 3, LEARN_TAGGED = 1000 };
 
 /* Each rank makes them in an order of its own. */
@@ -782,6 +826,7 @@ static const check_case_t cases[] = {
     {"tuning: a refused call teaches nothing",
      test_refused_call_teaches_nothing},
     {"tuning: types that differ teach the same", test_types_teach_alike},
+    {"tuning: segments on one rank teach the same", test_segments_teach_alike},
     {"tuning: calls with a tag teach nothing", test_tagged_calls_teach_nothing},
 };
 CHECK_MAIN(cases)
