@@ -162,6 +162,13 @@ static int reduce(const xyl_node_stage_t *node, xyl_strand_t *strand, void *to,
                            bytes / node->program.element_bytes);
 }
 
+/* The step's operand of that number is this seat's. */
+static uint32_t seat_of(const xyl_step_t *step, uint32_t operand)
+{
+    return step->first_seat +
+           (step->turn + operand) % (step->end_seat - step->first_seat);
+}
+
 /* Combines what the step's seats have from `from` on, in their order, beginning
  * with what is not in it yet. 0: not all of it can be seen, or it is under way.
  */
@@ -170,25 +177,25 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        uint64_t from, size_t bytes)
 {
     char *to = xyl_node_address(node, piece, step->to, from);
-    uint32_t seat = step->first_seat + strand->operands;
+    uint32_t i = strand->operands, count = step->end_seat - step->first_seat;
     const char *left = to, *right;
 
-    if (strand->operands == 0) {
-        left = operand(node, piece, step, seat, from, bytes);
+    if (i == 0) {
+        left = operand(node, piece, step, seat_of(step, i), from, bytes);
         if (left == NULL)
             return 0;
-        if (++seat == step->end_seat)
+        if (++i == count)
             return strand_did(node, strand,
                               xyl_exec_copy(node->buffers.exec, strand->work,
                                             to, left, bytes),
                               bytes);
     }
-    for (; seat < step->end_seat; seat++) {
-        int is_last = seat + 1 == step->end_seat;
-        right = operand(node, piece, step, seat, from, bytes);
+    for (; i < count; i++) {
+        int is_last = i + 1 == count;
+        right = operand(node, piece, step, seat_of(step, i), from, bytes);
         if (right == NULL)
             return 0;
-        strand->operands = is_last ? 0 : seat + 1 - step->first_seat;
+        strand->operands = is_last ? 0 : i + 1;
         if (!strand_did(node, strand,
                         reduce(node, strand, to, left, right, bytes),
                         is_last ? bytes : 0))

@@ -47,7 +47,8 @@ typedef enum xyl_step_kind {
     XYL_STEP_PUBLISH, /* to = from: this seat's input, all of it; left out where
                          the others can read `from` where it lies */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
-                         `from` names the first of these spots */
+                         `from` names the first of these spots. From `turn`
+                         seats on, and round */
     XYL_STEP_JOIN,    /* to = to op from */
     /* From here on: steps that wait for what they are about. */
     XYL_STEP_CLAIM,   /* takes slices as long as there are any, slice i when
@@ -263,6 +264,7 @@ typedef struct xyl_step {
         xyl_transfer_t transfer; /* OFFER, HAND, TAKE */
     };
     uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
+    uint32_t turn;                 /* REDUCE */
     /* The step waits for a result that others make of the inputs of all seats.
      * Where these are there and the seat that makes it is held up, this seat
      * goes on by itself: instead of a COPY it combines the inputs, which gives

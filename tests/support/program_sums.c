@@ -30,13 +30,14 @@ int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
 {
     const unsigned char *from, *left = NULL;
     unsigned char *to;
-    uint32_t seat;
+    uint32_t i, seats = step->end_seat - step->first_seat;
 
-    if (bytes == 0 || step->first_seat == step->end_seat)
+    if (bytes == 0 || seats == 0)
         return 1;
     to = program_touch(run, strand, further(step->to, at), bytes, 1);
-    for (seat = step->first_seat; seat < step->end_seat; seat++) {
-        from = operand(run, strand, step, seat, at, bytes);
+    for (i = 0; i < seats; i++) {
+        from = operand(run, strand, step,
+                       step->first_seat + (step->turn + i) % seats, at, bytes);
         if (to == NULL || from == NULL)
             return 0;
         /* Combined at once, so that the first may be gone by the third. */
