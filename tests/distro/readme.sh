@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs every command of README.md, from its own text and in its order, in a bare
-# root as run.sh makes it: as root, from the checkout's folder, with nothing
-# installed. Prints TAP, and in the end `N passed, N failed, N skipped`.
+# Runs every command of README.md and docs/using.md, from their own text and in
+# their order, in a bare root as run.sh makes it: as root, from the checkout's
+# folder, with nothing installed. Prints TAP, and in the end `N passed, N failed, N skipped`.
 #
 #   readme.sh --run | --list
 #
@@ -29,7 +29,7 @@ exceptions=(
     'args.algorithm = *|a line of C'
     'xylem-plot|a package of Python, installed by itself'
     '*=DIR/*|taken where --prefix=DIR is tried, the last'
-    'xylem-preload mpirun ...|no program for MPI is named; tests/mpi/ runs it'
+    'xylem-preload mpirun *|no program for MPI is there; tests/mpi/ runs it'
 )
 
 # Prints the program.
@@ -56,12 +56,13 @@ commands()
                 text = substr(text, RSTART + RLENGTH)
             }
         }
+        FNR == 1 { quoted(paragraph); paragraph = "" }
         /^```/ { quoted(paragraph); paragraph = ""; fenced = !fenced; next }
         fenced { next }
         /^    / && paragraph == "" { sub(/^ */, ""); sub(/ *\/\/ .*/, ""); print; next }
         /^$/ { quoted(paragraph); paragraph = ""; next }
         { paragraph = paragraph (paragraph == "" ? "" : " ") $0 }
-        END { quoted(paragraph) }' README.md
+        END { quoted(paragraph) }' README.md docs/using.md
 }
 
 # reason_of COMMAND: why it is not run; fails where it is.
@@ -95,7 +96,7 @@ list()
             [[ $command != ${exception%%|*} ]] || fits=yes
         done
         [[ $fits == yes ]] ||
-            { echo "README.md has no command ${exception%%|*}" && ok=1; }
+            { echo "no page has a command ${exception%%|*}" && ok=1; }
     done
     return $ok
 }
