@@ -7,8 +7,8 @@
 
 /* ---- room ---- */
 
-/* Bytes that all operations like this one may hold at once: the budget is the
- * node's, and others there hold the rest of the message, or as much each. */
+/* Bytes that this rank may hold at once in operations like this one: its share
+ * of the node's budget, as the node's ranks hold node_holds for such a call. */
 static uint64_t room_for(const xyl_operation_t *operation)
 {
     uint64_t budget = operation->request.context->noise_budget;
@@ -18,7 +18,7 @@ static uint64_t room_for(const xyl_operation_t *operation)
                : budget / operation->node_holds * operation->hold.bytes;
 }
 
-/* `operation` is the newest. */
+/* 1: every operation older than this one, the newest, is detached. */
 static int is_only_one(const xyl_operation_t *operation)
 {
     const xyl_operation_t *older = LIST_NEXT(operation, others);
@@ -28,8 +28,8 @@ static int is_only_one(const xyl_operation_t *operation)
     return older == NULL;
 }
 
-/* One that waits for room goes without it as soon as another begins: all ranks
- * begin a team's operations in the order of its calls. */
+/* An operation that waits for room starts without it before the next begins:
+ * all ranks begin a team's operations in the order of its calls. */
 static void deferred_goes_first(xylem_context_t *context)
 {
     xyl_operation_t *operation = context->deferred;
@@ -64,7 +64,7 @@ int xyl_hold_begin(xyl_operation_t *operation)
     return 1;
 }
 
-/* There is more room now, or nothing that could make some. */
+/* A detached run has ended: tries the deferred operation again. */
 static void go_on(xylem_context_t *context)
 {
     xyl_operation_t *operation = context->deferred;
@@ -112,7 +112,7 @@ int xyl_request_leave_to_rest(xylem_request_t *request)
 
 void xyl_request_detach(xylem_request_t *request)
 {
-    /* Before the user knows, who may give it up then. */
+    /* Before completion, as the user may then give the request up. */
     atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
                           memory_order_relaxed);
     xyl_request_complete(request, XYLEM_OK);
@@ -122,8 +122,8 @@ void xyl_request_settle(xylem_request_t *request)
 {
     if (request->posted != 0)
         xyl_request_linger(request);
-    /* Partners: the exchange in xyl_request_leave_to_rest, the loads of who
-     * starts it. */
+    /* Partners: the exchange in xyl_request_leave_to_rest; the loads before a
+     * start, in is_engaged, is_free and plan_cache.c. */
     if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
                                  memory_order_acq_rel) == XYL_REST_DETACHED)
         return;
@@ -153,7 +153,8 @@ void xyl_operation_settle(xyl_operation_t *operation)
 
     operation->is_detached = 0;
     xyl_request_settle(&operation->request);
-    /* Partners: the loads in is_drained, and of who waits for what it uses. */
+    /* Partners: the loads in is_drained, and of the thread that waits to free
+     * what the operation uses. */
     atomic_fetch_sub_explicit(&context->detached, 1, memory_order_release);
     if (detached_of != NULL)
         atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);

@@ -1,49 +1,49 @@
-/* Operations that detach: a run is over for the user as soon as nothing of the
- * user's is needed any more, and goes on for those who are late. What they
- * still need lies in memory of the operation's own meanwhile, of which a
- * context gives out as much as its budget says; what finds none left completes
- * when all is done, as operations that do not detach.
+/* Operations that detach: the user's request completes as soon as the run needs
+ * none of the user's buffers any more; the run goes on for ranks that are late.
+ * The data that these ranks still need lie in memory of the operation's own,
+ * which the context's budget limits. An operation that finds no room in the
+ * budget completes when its whole run is over, like one that does not detach.
  *
- * A request that is started again while its last run goes on has a stand-in:
- * another operation that is alike, whose completion is its own. */
+ * The user may start a request again while its last run goes on. Then a
+ * stand-in, an equal operation, runs and completes the request. */
 #ifndef XYL_RUNTIME_CORE_DETACH_H
 #define XYL_RUNTIME_CORE_DETACH_H
 
 #include "runtime/core/operation.h"
 
-/* The progressing thread, at the begin of a run: takes what the operation needs
- * to detach. 0: there is no room, and the operation goes when there is: nothing
- * else that the user waits for is under way. Where something is, that may be
- * what others wait for, and the operation goes without room; so does one that
- * has waited when the next begins: a team's begin in the order of calls. */
+/* The progressing thread, at the begin of a run: reserves the room that the
+ * operation needs to detach. 1: the run starts now, without room if there is
+ * none. 0: the run is deferred until a detached one gives room back, or until
+ * the next begins: a team's begin in the order of calls. A run is not deferred
+ * beside others that the user waits for, as ranks may wait for those. */
 int xyl_hold_begin(xyl_operation_t *operation);
-/* At its end: gives it back, but for what the net may still read. */
+/* At the end of a run: gives back the room that the net no longer reads. */
 void xyl_hold_end(xyl_operation_t *operation);
-/* When nobody reads it any more; any thread. */
+/* Frees the copy of the message when nothing reads it any more; any thread. */
 void xyl_hold_release(xyl_operation_t *operation);
 
-/* The progressing thread: the run of a request is over for the user, well; and
- * for all others. */
+/* The progressing thread: the run of a request has succeeded for the user; and
+ * it is over for all ranks. */
 void xyl_request_detach(xylem_request_t *request);
 void xyl_request_settle(xylem_request_t *request);
-/* Whoever gives a request up: 1 when its run goes on, and whoever settles that
- * discards it. */
+/* The thread that gives a request up. 1: the run goes on, and
+ * xyl_request_settle discards the request. */
 int xyl_request_leave_to_rest(xylem_request_t *request);
 
-/* The same, of an operation. */
+/* The same for an operation. */
 void xyl_operation_detach(xyl_operation_t *operation);
 void xyl_operation_settle(xyl_operation_t *operation);
-/* The end of a context: what is detached still, of which the net has let go. */
+/* The end of a context, whose net is gone: settles the detached operations. */
 void xyl_detached_abandon(xylem_context_t *context);
 
 /* See xyl_request_ops_t. */
 xylem_request_t *xyl_operation_stand_in(xylem_request_t *request);
-/* Those of an operation that nobody holds any more. */
+/* Frees the stand-ins of an operation that the user has given up. */
 void xyl_stand_ins_free(xyl_operation_t *operation);
 
 int xyl_context_has_detached(const xylem_context_t *context);
-/* Progresses until nothing is detached, or for so long; 0: something is.
- * Not inside a callback. */
+/* Progresses until no operation is detached, or for `limit_ns`. 0: some still
+ * are. Not inside a callback. */
 int xyl_context_drain(xylem_context_t *context, uint64_t limit_ns);
 
 #endif

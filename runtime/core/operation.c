@@ -24,7 +24,7 @@ static void parts_run(xyl_task_t *task);
 
 /* ---- creation ---- */
 
-/* Lists for what the user releases and what the user is told. */
+/* Creates the lists of segments that the user releases and is told of. */
 static xylem_status_t create_lists(xyl_operation_t *operation)
 {
     xyl_arena_t *arena = &operation->request.arena;
@@ -58,7 +58,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     operation->request.flags = params->flags;
     operation->request.on_complete = params->on_complete;
     operation->request.arg = params->arg;
-    operation->name = "internal"; /* one that is the user's is named later */
+    operation->name = "internal"; /* collectives are named later */
     operation->bytes = params->bytes;
     operation->segment_bytes = params->segment_bytes;
     operation->segments = params->bytes / params->segment_bytes +
@@ -108,7 +108,7 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
     stage->count = (segments + lanes - 1 - lane) / lanes;
 }
 
-/* Longer segments than the operation's; 0: no memory. */
+/* For a stage whose segments are longer than the operation's. 0: no memory. */
 static int add_missing(xyl_stage_t *stage)
 {
     if (stage->grain == 1)
@@ -119,7 +119,6 @@ static int add_missing(xyl_stage_t *stage)
     return stage->missing != NULL;
 }
 
-/* What one puts out comes to the other. */
 static void stages_connect(xyl_stage_t *from, xyl_stage_t *to)
 {
     assert(from->next == NULL && to->inputs == 0);
@@ -225,7 +224,7 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
         void *plain;
     } users_input = {input};
     int is_mirrored = operation->is_mirrored;
-    /* Of whom reads INPUT only reads it. */
+    /* Stages only read INPUT, which may be constant memory of the user's. */
     void *const memory[] = {
         [XYL_ROLE_NOTHING] = NULL,
         [XYL_ROLE_INPUT] =
@@ -249,8 +248,8 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 
 /* ---- start ---- */
 
-/* The starting thread: the order of calls gives the sequence, on every rank
- * the same; or the call's tag does. */
+/* The order of calls, which is the same on every rank, gives the sequence; or
+ * the call's tag does. */
 xylem_status_t xyl_operation_take_number(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
@@ -291,8 +290,7 @@ static xylem_status_t operation_prepare(xylem_request_t *request)
     return XYLEM_OK;
 }
 
-/* The input of one of the operation's segments is there, the n-th of its lane.
- */
+/* The input of the lane's n-th segment of the operation is there. */
 static void take_part(xyl_stage_t *stage, uint64_t n)
 {
     uint64_t index = n / stage->grain;
@@ -395,7 +393,6 @@ void xyl_operation_go(xyl_operation_t *operation)
         segment_in(operation, segment);
 }
 
-/* So that it can be compared. */
 void xyl_operation_note_called(xyl_operation_t *operation)
 {
     xyl_called_t *called = &operation->request.team->called;
@@ -403,7 +400,7 @@ void xyl_operation_note_called(xyl_operation_t *operation)
     if (operation->tag != 0) {
         xyl_called_begin_tagged(called, (uint32_t)operation->number,
                                 operation->call);
-        operation->past = operation->call; /* their order is any */
+        operation->past = operation->call; /* calls with tags have no order */
         return;
     }
     operation->number = called->begun;
@@ -426,8 +423,8 @@ static void operation_start(xylem_request_t *request)
 
 /* ---- the end ---- */
 
-/* Completion takes a way over the ready fifo, so that no caller of a stage
- * finds its operation gone. */
+/* Completion goes through the ready fifo, so that a stage's caller still finds
+ * the operation when the stage returns. */
 static void finish_soon(xyl_operation_t *operation)
 {
     if (operation->is_finishing)
@@ -456,9 +453,9 @@ static void operation_finish(xyl_event_t *event)
     xyl_operation_t *operation =
         XYL_HOLDER(xyl_operation_t, finish_event, event);
 
-    /* From here on xylem_segment_ready submits no task. One that is under way
-     * completes the operation in parts_run instead. Partner: the exchanges
-     * there and in xylem_segment_ready. */
+    /* From here on xylem_segment_ready submits no task. If a task is under way,
+     * parts_run completes the operation instead. Partner: the exchanges in
+     * parts_run and xylem_segment_ready. */
     if (operation->waits_for_parts &&
         atomic_exchange_explicit(&operation->parts_queued, 1,
                                  memory_order_acq_rel) != 0)
@@ -511,7 +508,8 @@ void xyl_stage_complete(xyl_stage_t *stage)
         xyl_stage_release(stage);
 }
 
-/* All that is left can keep what it needs of the user's. */
+/* Asks the unreleased stages, if each of them can, to copy what they need of
+ * the user's. */
 static void ask_to_keep(xyl_operation_t *operation)
 {
     uint32_t i;
@@ -550,7 +548,7 @@ size_t xyl_stage_offset(const xyl_stage_t *stage)
     return xyl_operation_offset(stage->operation, stage->first);
 }
 
-/* To a stage whose segments are shorter or longer. */
+/* Emits to a stage whose segments are shorter or longer. */
 static void emit_parts(const xyl_stage_t *stage, uint64_t index)
 {
     uint64_t n = index * stage->grain, end = n + stage->grain;
@@ -644,8 +642,8 @@ static void parts_run(xyl_task_t *task)
         operation_complete(operation);
         return;
     }
-    /* Partner: the exchange in xylem_segment_ready. What is released from here
-     * on comes with a task of its own. */
+    /* Partner: the exchange in xylem_segment_ready. A segment that is released
+     * from here on submits a task of its own. */
     atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
     for (part = xyl_queue_take(&operation->parts_released);
          part != NULL && operation->failure == XYLEM_OK; part = part->next)
