@@ -1,5 +1,5 @@
-/* Steps that hand a block from one seat to another; by the protocol of parcel.c
- * where it is long. */
+/* Steps that hand a block from one seat to another. A long block goes by the
+ * protocol of parcel.c. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ typedef enum block_place {
 } block_place_t;
 
 /* Where the receiver finds the length of the block, and the count that says
- * that this is there. */
+ * that the length is there. */
 typedef enum told_by {
     BY_LINE,  /* both in the line beside the slots */
     BY_HEAD,  /* in the head of the cell; the sender's seat posts the count */
@@ -59,8 +59,8 @@ static told_by_t told_by(const xyl_step_t *step)
 
 /* ---- moving ---- */
 
-/* Goes on with the bytes that lie at, or come to, the parcel's memory, for some
- * microseconds; 1: all are moved. */
+/* Moves some more bytes to or from the parcel's memory, for some microseconds;
+ * 1: all are moved. */
 static int parcel_move(xyl_node_stage_t *node, const xyl_step_t *step,
                        xyl_strand_t *strand)
 {
@@ -138,8 +138,7 @@ static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
     return (xyl_parcel_head_t *)(void *)way->cell;
 }
 
-/* The shared memory that the step has for the whole block; NULL: it has none.
- */
+/* The shared memory that the step has for the whole block; NULL: none. */
 static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
     switch (block_of(step)) {
@@ -162,7 +161,8 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* For those who wait for this seat in another call; nobody is woken. */
+/* Lets seats that wait for this one in another call see that the calls differ;
+ * wakes nobody. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -197,8 +197,9 @@ static void parcel_post(const xyl_node_stage_t *node,
                   xyl_board_value(piece->number, 1), way->other);
 }
 
-/* What one side's block is where both may read and write it as it lies; NULL:
- * it has gaps, or the processor does not work on it. */
+/* The address of this seat's block if the other seat may move bytes to or from
+ * it; NULL: no seat can (no `pull`), the block has gaps, or an executor moves
+ * it. */
 static char *plain_block(const xyl_node_stage_t *node,
                          const xyl_strand_t *strand, xyl_position_t spot)
 {
@@ -216,12 +217,13 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
-    /* Where a head has it, as others may expect one. Partner: length_of. */
+    /* Where a head has the length, as a receiver may expect a head. Partner:
+     * length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
 
-/* 0: the block is not offered yet, as it is to be. */
+/* 0: the block has an offer, and this seat has not posted its count yet. */
 static int parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, xyl_strand_t *strand,
                         const xyl_parcel_way_t *way)
@@ -253,7 +255,7 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
     node->stage.operation->request.context->engine.polled++;
 }
 
-/* 1: its patience with the receiver is over; else it looks again by then. */
+/* 1: it is `end` or later; 0: a timer has the stage looked at again by then. */
 static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
@@ -265,11 +267,11 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
     return 0;
 }
 
-/* How long it waits for a receiver. One that does not come, a moment, as most
- * come together; one that has come, until it is held up; and where it takes
- * blocks itself, so long from when it has them. A seat that has blocks from all
- * others does not leave before it has read those; then all have come, and read
- * as many as it has, for as long as it has, if they are not held up. */
+/* A sender waits for its receiver: `parcel_patience_us` if the receiver has not
+ * come, `held_up_us` if it has started reading. A sender that also takes blocks
+ * waits, from when it has taken them all, as long as that took, within these
+ * two limits: then all seats have come, and a receiver that is not held up
+ * reads its blocks in as much time. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,
@@ -288,7 +290,8 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 1: it is the receiver's, who reads it, or has. */
+/* 1: the receiver has read the block, or may still read it; 0: the sender sends
+ * it in parts. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,
@@ -316,7 +319,7 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
             return 0;
         ++*did;
         if (block_of(step) == AT_PEER)
-            return 0; /* it looks again when all are offered */
+            return 0; /* the stage looks again when all blocks are offered */
     }
     if (is_with_receiver(node, piece, way, parcel))
         return xyl_parcel_claimed(way) == XYL_PARCEL_READ;
@@ -331,7 +334,7 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return parcel->begin == way->bytes;
 }
 
-/* The whole block, or its length alone. */
+/* Hands the whole block, or its length alone. */
 static int hand_at_once(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, xyl_strand_t *strand,
                         const xyl_parcel_way_t *way, unsigned *did)
@@ -403,7 +406,8 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     return 1;
 }
 
-/* Of the seat that hands, or of this parcel. */
+/* The count of the sender's seat if it is one for all blocks, else of this
+ * parcel. */
 static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)
@@ -433,7 +437,8 @@ static uint64_t length_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
     return atomic_load_explicit(length, memory_order_relaxed);
 }
 
-/* 1: it is from a seat that calls the same, and as long as this one knows. */
+/* 1: the sender calls the same, and its block is as long as this seat
+ * expects. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
@@ -442,7 +447,7 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
     if (told_by(step) == BY_OWN_LINE && !xyl_parcel_is_prepared(way)) {
-        say_cannot_see(node, way, 0); /* this seat is none of its others */
+        say_cannot_see(node, way, 0); /* the sender has no block here */
         return 0;
     }
     length = length_of(step, way);
@@ -452,7 +457,7 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 0;
 }
 
-/* Some of it, where it lies. 1: all of it has come. */
+/* Reads some of the block in the sender's memory. 1: all of it is read. */
 static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
                       xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {
@@ -480,7 +485,7 @@ static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
     return 0;
 }
 
-/* Whether this seat is to read it where it lies. */
+/* Claims the block to read it in the sender's memory, or refuses to. */
 static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
                           xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {

@@ -1,6 +1,6 @@
-/* Each strand of a piece goes on until it has to wait, or has moved enough: the
- * net and other strands are looked after in between, and long steps are worked
- * off in parts. */
+/* Runs the strands of a piece. A strand goes on until it has to wait or has
+ * moved enough bytes, and does a long step in parts: in between, the engine
+ * looks after the net and the other strands. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -11,13 +11,14 @@
 #include "runtime/core/context.h"
 
 enum {
-    LOOKS_OF_CLOCK = 64, /* in vain, between two looks at the clock */
-    TURN = 7             /* slices, from piece to piece */
+    LOOKS_OF_CLOCK = 64, /* vain looks between two at the clock */
+    TURN = 7 /* slices by which a seat's first one moves per piece */
 };
 
 /* ---- waiting and posting ---- */
 
-/* `but` is not looked at. */
+/* 1: all seats except `but` have posted `count`; `*seen`: so many have, in
+ * order. */
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
 {
@@ -36,8 +37,8 @@ static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return seat == seats;
 }
 
-/* There is nothing beyond the last; and where segments do not come singly, all
- * of them are there. Who is given none has none. */
+/* A segment beyond the last counts as there. Where segments do not come singly,
+ * all of them are there. A stage without input has no segment. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
     return node->program.segments == 0 ||
@@ -70,7 +71,7 @@ may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait.value, &strand->seen,
                           node->board->seats.own);
-    case XYL_WAIT_WORD: /* that of a segment beyond the last may not come */
+    case XYL_WAIT_WORD: /* the word of a segment beyond the last may not come */
         return xyl_board_get(node->board,
                              xyl_board_word(node->board, piece->slot,
                                             step->wait.value)) ==
@@ -97,7 +98,7 @@ static void step_post(const xyl_node_stage_t *node,
             xyl_board_value(piece->number, step->post.value), step->post.seat);
     } else if (step->post.kind == XYL_POST_WORD) {
         if (node->program.shares && !xyl_node_share_is_said(node, piece))
-            xyl_node_share_say(node, piece); /* once: others have the line */
+            xyl_node_share_say(node, piece); /* once: others hold the line */
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post.value),
                       xyl_node_posted(piece), step->post.seat);
@@ -115,7 +116,7 @@ static void segment_emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- claims ---- */
 
-/* How many slices all seats have published, as far as this one has seen. */
+/* Counts the slices that all seats have published. */
 static void slices_count_published(xyl_node_stage_t *node,
                                    const xyl_node_piece_t *piece,
                                    const xyl_step_t *step, xyl_strand_t *strand)
@@ -138,9 +139,9 @@ static void slices_count_published(xyl_node_stage_t *node,
     strand->seen = 0;
 }
 
-/* Slices that are published are taken by who is there: this seat begins with
- * its share of them, which is another one in each piece, and goes on with what
- * others have left. 0: there is none at present. */
+/* Takes a published slice. A seat begins with its own share of the slices,
+ * which is another one in each piece, and goes on with slices that others have
+ * left. 0: there is none at present. */
 static int take_slice(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, const xyl_step_t *step,
                       xyl_strand_t *strand)
@@ -212,8 +213,10 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- claims that are held up ---- */
 
-/* Whoever lets others read its input where it lies leaves when all have said
- * that they have claimed, and a claim that is held up is combined later. */
+/* 1: all inputs of the piece lie in its window. A seat whose input is read in
+ * its own memory leaves when all have said that they are done with it. This
+ * seat has said so after its own claims, and must not read such an input
+ * later. */
 static int all_are_copied(const xyl_node_stage_t *node,
                           const xyl_node_piece_t *piece)
 {
@@ -230,8 +233,8 @@ static int all_are_copied(const xyl_node_stage_t *node,
     return 1;
 }
 
-/* All inputs of the piece have been there for a while, but not what is made of
- * them: whoever does that is held up. */
+/* 1: all inputs of the piece have been there for `held_up_us`, but not the
+ * result: the seat that makes it is held up. */
 static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       xyl_strand_t *strand)
 {
@@ -250,7 +253,7 @@ static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
            all_are_copied(node, piece);
 }
 
-/* 1: this seat goes on by itself, and has begun or does now. */
+/* 1: this seat makes the result by itself, from now on or since before. */
 static int goes_on_itself(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                           const xyl_step_t *step, xyl_strand_t *strand)
 {
@@ -261,7 +264,7 @@ static int goes_on_itself(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return strand->has_slice;
 }
 
-/* What was to be copied is combined. */
+/* The step, with a COPY of the result replaced by a REDUCE of the inputs. */
 static xyl_step_t as_reduction(const xyl_node_stage_t *node,
                                const xyl_step_t *step)
 {
@@ -295,10 +298,10 @@ static uint64_t works_of(const xyl_node_stage_t *node)
     return works;
 }
 
-/* Nobody waits for this seat. If nobody is late, those who leave would leave
- * the work to those who come last. If somebody is, there soon is none: then it
- * leaves when it has waited in vain for some times as long as its own part has
- * taken. */
+/* Lets this seat help other seats though none waits for it. If each seat left
+ * at once, the last ones to come would have all the work. This seat leaves when
+ * it has found no work for `pair_patience_parts` times as long as its own part
+ * took, or for `pair_patience_us`. */
 static void help_for_a_while(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece)
 {
@@ -382,7 +385,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- strands ---- */
 
-/* Of steps that wait for what they are about. */
+/* Runs a step that waits by itself (from XYL_STEP_CLAIM on). */
 static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        unsigned *did)
@@ -407,7 +410,7 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return add_up(node, piece, step, strand, did);
 }
 
-/* One step's worth. 1: it is done. `*did` counts what was worked. */
+/* Goes on with the step. 1: it is done. `*did` counts what was worked. */
 static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                     const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
@@ -449,7 +452,7 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
         strand->sums = (xyl_node_combine_t){0};
 }
 
-/* A stage that waits at its gates alone has done its own part. */
+/* Releases the stage when its own part is done: only gates are left then. */
 static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                          uint32_t number)
 {
@@ -460,7 +463,7 @@ static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         xyl_stage_release(&node->stage);
 }
 
-/* Steps of a program that has nothing but waits, moves and posts. */
+/* Runs a strand of a program that only waits, moves and posts. */
 static unsigned plain_strand_run(xyl_node_stage_t *node,
                                  xyl_node_piece_t *piece, xyl_strand_t *strand,
                                  uint32_t end)

@@ -1,5 +1,5 @@
-/* What is under way on the boards of a context: polled by the engine, in the
- * order of starts. */
+/* The stages that are under way on the boards of a context. The engine polls
+ * them, in the order of their starts. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -25,8 +25,9 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 
 /* ---- the stage ---- */
 
-/* Simulated memory does not change meanwhile, and a core that others want is
- * not for looking again. */
+/* Has the engine poll several times in an idle turn while stages wait; not in
+ * simulated memory, which does not change meanwhile, nor on a core that others
+ * want, nor while the net matters most. */
 static void set_polls(xylem_context_t *context)
 {
     const xyl_node_context_t *boards = xyl_node_of_context(context);
@@ -72,7 +73,7 @@ static void list_remove(xyl_node_stage_t *node)
     set_polls(context);
 }
 
-/* Begins what may begin. */
+/* Begins the pieces that may begin. */
 static unsigned begin_pieces(xyl_node_stage_t *node)
 {
     unsigned i, did = 0;
@@ -96,7 +97,7 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
 
 /* ---- keeping ---- */
 
-/* Sums for somebody else, who lies on another node. */
+/* 1: the stage sums the user's input for a rank on another node. */
 static int node_may_keep(const xyl_stage_t *stage)
 {
     const xyl_node_stage_t *node = (const void *)stage;
@@ -110,7 +111,7 @@ static int node_may_keep(const xyl_stage_t *stage)
             node->buffers.binned[XYL_BUFFER_RECV] == NULL);
 }
 
-/* When the stage is polled. */
+/* The stage keeps its input when it is polled. */
 static void node_keep(xyl_stage_t *stage)
 {
     stage->operation->request.context->engine.polled++;
@@ -186,8 +187,8 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     return did + 1;
 }
 
-/* Those of a board that have places [from, to) there. 1: enough was moved, and
- * the one behind comes first in the next turn. */
+/* Polls a board's stages at places [from, to). 1: enough was moved; the stage
+ * behind the last one comes first in the next turn. */
 static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
                       unsigned *did)
 {
@@ -198,7 +199,7 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
          node != NULL && place < to; node = next, place++) {
         next = TAILQ_NEXT(node, others);
         if (!node->is_listed)
-            continue; /* its end came while the one before was run */
+            continue; /* it ended while the one before ran */
         if (place >= from)
             *did += stage_poll(node);
         if (!node->is_listed)
@@ -208,7 +209,7 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
             board->polls_from = place + 1;
             return 1;
         }
-        /* Those behind one that may not begin may not either. */
+        /* Stages behind one that may not begin may not begin either. */
         if (node->state != XYL_NODE_NUMBERED ||
             (node->has_input && node->pieces_begun == 0))
             break;
@@ -216,7 +217,7 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
     return 0;
 }
 
-/* A board's stages in turn, until they have moved enough. */
+/* Polls the stages of each board in turn, until they have moved enough. */
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;
@@ -235,7 +236,7 @@ unsigned xyl_node_stages_poll(void *arg)
     return did;
 }
 
-/* As far as it goes at once; then it is the engine's. */
+/* Runs the stage as far as it goes at once; then the engine polls it. */
 static void stage_begin(xyl_node_stage_t *node)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
@@ -245,7 +246,7 @@ static void stage_begin(xyl_node_stage_t *node)
     engine->polled += stage_poll(node);
 }
 
-/* What an executor had to do for a strand. */
+/* An executor has ended its work for a strand. */
 static void strand_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
@@ -263,7 +264,7 @@ static void strand_worked(xyl_event_t *event)
     stage_begin(node);
 }
 
-/* Strands wait for nothing of a run before. */
+/* No strand waits for an executor's work of the run before. */
 static void reset_works(const xyl_node_stage_t *node)
 {
     uint32_t i, k;
@@ -290,7 +291,7 @@ static void reset(xyl_node_stage_t *node)
     node->is_hasty =
         is_level && stage->operation->bytes <= node->limits->level_first;
     node->pieces_begun = 0;
-    /* What another stage reads next is better left in them. */
+    /* A result that another stage reads next is better left in the caches. */
     node->buffers.past_caches =
         stage->writes == XYL_ROLE_RESULT &&
         xyl_collective_of(stage->operation)->written >=
@@ -301,7 +302,8 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
-/* From memory of the operation's own to others: the user need not wait. */
+/* 1: the stage brings memory of the operation's own to other seats: the user
+ * need not wait for it. */
 static int is_for_others(const xyl_stage_t *stage)
 {
     return stage->operation->is_holding && stage->reads == XYL_ROLE_SCRATCH &&
@@ -360,7 +362,7 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
-/* Of a sparse program: whether this seat waits for that one. */
+/* 1: this seat of a sparse program waits for `seat`. */
 static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
 {
     const xyl_step_t *step = program->steps, *end = step + program->count;
@@ -374,7 +376,8 @@ static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
     return 0;
 }
 
-/* Whoever hands this seat one block posts beside the lines. */
+/* 1: `seat` has not posted in the piece. A seat that hands this one a single
+ * block posts in a parcel's line, not in its own. */
 static int is_missing(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, uint32_t seat)
 {
@@ -403,7 +406,7 @@ static int is_gate_alone(const xyl_node_stage_t *node)
     return node->gate_strand != XYL_NODE_NO_STRAND && node->own_strands == 0;
 }
 
-/* The seats that have not posted in its first piece. */
+/* Names the ranks of seats that have not posted in the first active piece. */
 static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
 {
     const xyl_node_stage_t *node = (const void *)stage;
@@ -515,7 +518,7 @@ static uint64_t bytes_in_all(const xyl_node_program_t *program,
     return step->cut.bytes * program->pieces;
 }
 
-/* Bytes that are copied to what it writes. */
+/* Bytes that the program copies to the result. */
 static uint64_t written_by(const xyl_node_program_t *program)
 {
     uint64_t bytes = 0;
@@ -582,8 +585,8 @@ static int step_marks(const xyl_step_t *step, uint32_t own)
            step->to.buffer == XYL_BUFFER_BOARD;
 }
 
-/* This seat writes where others may, too: to windows, to words of sums, to the
- * line of a parcel that is another seat's. */
+/* 1: this seat writes where other seats may write as well: to windows, to words
+ * of sums, to another seat's parcel line. */
 static int marks_pieces(const xyl_node_program_t *program, uint32_t own)
 {
     uint32_t i;
@@ -594,7 +597,7 @@ static int marks_pieces(const xyl_node_program_t *program, uint32_t own)
     return 0;
 }
 
-/* What most short programs are. */
+/* 1: the program only waits, moves and posts, as most short ones do. */
 static int is_plain(const xyl_node_program_t *program)
 {
     const xyl_step_t *step = program->steps, *end = step + program->count;
@@ -605,7 +608,7 @@ static int is_plain(const xyl_node_program_t *program)
     return 1;
 }
 
-/* Strands with something to do; the gate has its own. */
+/* Counts the strands that have steps; a gate has a strand of its own. */
 static void strands_count(xyl_node_stage_t *node)
 {
     uint32_t i, first = node->program.first_steps, end;
@@ -624,7 +627,7 @@ static void strands_count(xyl_node_stage_t *node)
     }
 }
 
-/* One for each strand. */
+/* Adds an executor's work for each strand. */
 static xylem_status_t add_works(xyl_node_stage_t *node)
 {
     uint32_t i, k, strands = node->program.strands;
@@ -699,7 +702,8 @@ void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside)
     first->program.board_bytes = at + node->program.board_bytes;
 }
 
-/* And does nothing else with this seat's buffers. */
+/* 1: the program adds to sums or collects them, and does nothing else with this
+ * seat's buffers. */
 static int adds_up(const xyl_node_program_t *program)
 {
     const xyl_step_t *step;

@@ -35,7 +35,7 @@ static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
     return spare_address(sum, cell - XYL_COMBINE_FIRST_SPARE);
 }
 
-/* Of byte `at` of sums. */
+/* Where this seat has what belongs to byte `at` of the sums. */
 static const char *own_address(const xyl_node_sum_t *sum, uint64_t at)
 {
     return sum->own + (sum->own_has_numbers
@@ -61,7 +61,7 @@ static uint64_t sum_part_bytes(const xyl_node_sum_t *sum, uint64_t left)
     return left < most ? left : most;
 }
 
-/* The part from at->done on; 1: that was the last of the segment. */
+/* Works on the segment from at->done on; 1: it is done to its end. */
 static int work_on(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                    uint32_t segment, const sum_part_t *part)
 {
@@ -91,7 +91,7 @@ static int work_on(xyl_node_sum_t *sum, xyl_node_combine_t *at,
     return 1;
 }
 
-/* For those who get the result. */
+/* The words that tell the readers of the result which segments are full. */
 static xyl_sum_flags_t flags_of(const xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
@@ -120,13 +120,13 @@ static xyl_combine_piece_t combine_piece_of(const xyl_node_sum_t *sum)
         .spares = sum->step->sum.spares,
         .contributors =
             seats->count - (uint32_t)(sum->step->post.seat != XYL_BOARD_ALL),
-        /* Seats that come together begin apart. */
+        /* Seats that come together begin at different segments. */
         .first = (uint32_t)((uint64_t)seats->own * segments / seats->count),
         .full = flags_of(sum)};
 }
 
-/* With this work all contributions are in the cell, and numbers are to lie
- * there. */
+/* 1: this work brings the last contribution into the cell, which is to hold
+ * numbers then. */
 static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
 {
     uint32_t count = combine->count;
@@ -142,10 +142,10 @@ typedef struct operand {
     const char *at;
 } operand_t;
 
-/* What a cell has from byte `done` of sums on. Where no seat brings sums one
- * contribution stays as it is, at the end of the cell: whoever makes sums of it
- * writes them from the beginning on, and overwrites nothing that is still to be
- * read. */
+/* What a cell holds from byte `done` of sums on. If no seat brings sums, a
+ * single contribution stays as numbers, at the end of the cell: the seat that
+ * makes sums of them writes from the beginning of the cell, and overwrites no
+ * number before it is read. */
 static operand_t partial_of(const xyl_node_sum_t *sum, uint32_t segment,
                             uint32_t cell, uint32_t count, uint64_t done)
 {
@@ -176,7 +176,7 @@ static sum_part_t numbers_added(const xyl_node_sum_t *sum, char *to,
     return (sum_part_t){combiner, to, left.at, right.at};
 }
 
-/* Where this seat's are numbers, as they are. */
+/* As combine_part, if this seat's own contribution is numbers. */
 static sum_part_t numbers_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
@@ -201,7 +201,7 @@ static sum_part_t numbers_part(const xyl_node_sum_t *sum,
         ends, left, right);
 }
 
-/* What is to be done with the cell that this seat has. */
+/* The work that the step has to do on the cell that this seat has. */
 static sum_part_t combine_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
@@ -228,7 +228,7 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
     xyl_sum_next_t next;
     sum_part_t part;
 
-    /* Looking around in vain is nothing done. */
+    /* A look around in vain is not counted as work. */
     *did += at->combine.state != XYL_COMBINE_PASS;
     do /* ends when a cell is taken, or none can be */
         next = xyl_combine_step(&piece, sum->ready, &at->combine);
@@ -252,8 +252,8 @@ static uint64_t cell_bytes(const xyl_node_sum_t *sum)
 _Static_assert((int)XYL_SHM_POOL_NAME_MAX <= (int)XYL_PAIRS_RUN_MAX,
                "names of runs fit into words of cells");
 
-/* Of the node's pool, for cells of which the window has not enough. The first
- * one that is free: few are used at any time. */
+/* Takes a run of the node's pool, for cells that the window has no room for. It
+ * is the first free one, as few are used at any time. */
 static uint32_t run_take(void *arg)
 {
     const xyl_node_sum_t *sum = arg;
@@ -317,7 +317,7 @@ static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
     return pairs_address(sum, segment, operand);
 }
 
-/* 1: all that was to be done. */
+/* 1: the work is done. */
 static int pairs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                       xyl_node_combine_t *at)
 {
@@ -356,9 +356,9 @@ int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
     return next == XYL_SUM_NONE;
 }
 
-/* ---- the one who has the result ---- */
+/* ---- collecting ---- */
 
-/* The next segment that all others have added to. 0: there is none. */
+/* Finds the next segment that all others have added to. 0: there is none. */
 static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
 {
     uint64_t left = ~at->collected & UINT64_MAX >> (64 - segments_of(sum));
@@ -392,7 +392,7 @@ static sum_part_t collect_part(const xyl_node_sum_t *sum,
                                     sum->board->seats.count - 1, at->done));
 }
 
-/* result = own, for the next segment of which that is still needed. */
+/* result = own, for the next segment that is neither collected nor kept. */
 static void keep_own(xyl_node_sum_t *sum, xyl_node_combine_t *at, unsigned *did)
 {
     uint64_t left = ~(at->collected | at->kept) & sum->ready &
