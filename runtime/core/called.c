@@ -9,15 +9,15 @@
 #include "runtime/core/team.h"
 
 enum {
-    WORDS = 16,         /* that are told: the call, and those before it */
-    TELL_ALL_LOOKS = 8, /* before, some of many ranks hear what is called */
-    TELL_ALL_RANKS = 16
+    WORDS = 16,         /* in a notice: the call, and calls before it */
+    TELL_ALL_LOOKS = 8, /* before this look only some ranks are told */
+    TELL_ALL_RANKS = 16 /* in teams of more than these */
 };
 
 _Static_assert(WORDS * sizeof(uint64_t) < XYL_FAILURE_TEXT,
                "they fit into a notice, before its last byte");
 
-/* 0: it is not known any more, or has not begun. */
+/* 0: the call is not known any more, or has not begun. */
 static uint64_t call_at(const xyl_called_t *called, uint64_t number)
 {
     return number < called->begun && called->begun - number <= XYL_CALLED_KEPT
@@ -63,8 +63,8 @@ uint32_t xyl_team_refusals(const xylem_team_t *team)
     return atomic_load_explicit(&team->called.refusals, memory_order_relaxed);
 }
 
-/* What was refused here may be made again, for a moment; or all were refused
- * it. */
+/* 1: the user may still repeat the call that was refused here, or both ranks
+ * were refused as often. */
 static int may_be_made_again(const xylem_team_t *team,
                              const xyl_notice_t *notice)
 {
@@ -74,7 +74,8 @@ static int may_be_made_again(const xylem_team_t *team,
 
 /* ---- telling ---- */
 
-/* The call, and those before it as far as they are known; how many. */
+/* Writes the call, and the calls before it as far as they are known. Returns
+ * how many. */
 static uint32_t words_write(const xyl_operation_t *operation, char *text)
 {
     const xyl_called_t *called = &operation->request.team->called;
@@ -124,8 +125,8 @@ static uint64_t word_read(const xyl_notice_t *notice, uint32_t i)
     return word;
 }
 
-/* 1: the rank that waits has called `theirs` where this one has `mine`, which
- * is where they differ for the first time, as far as is known. */
+/* 1: the rank that waits has called `theirs` in the first known place where it
+ * differs from this one, which has called `mine`. */
 static int differs_in_order(const xylem_team_t *team,
                             const xyl_notice_t *notice, uint64_t *mine,
                             uint64_t *theirs)
@@ -169,7 +170,7 @@ void xyl_called_hear(xylem_context_t *context, const xyl_notice_t *notice)
 
     if (team == NULL)
         return;
-    /* Who waits in it has not heard: there was no memory for that, say. */
+    /* The rank that waits has not been told, for lack of memory, perhaps. */
     if (xyl_team_has_failed(team))
         xyl_team_tell_failure(team, notice->from);
     else if (notice->ballot != 0

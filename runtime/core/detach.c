@@ -122,8 +122,8 @@ void xyl_request_settle(xylem_request_t *request)
 {
     if (request->posted != 0)
         xyl_request_linger(request);
-    /* Partners: the exchange in xyl_request_leave_to_rest; the loads before a
-     * start, in is_engaged, is_free and plan_cache.c. */
+    /* Partners: the exchange in xyl_request_leave_to_rest; the loads before
+     * starts, in is_engaged, is_free and plan_cache.c. */
     if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
                                  memory_order_acq_rel) == XYL_REST_DETACHED)
         return;
@@ -153,8 +153,7 @@ void xyl_operation_settle(xyl_operation_t *operation)
 
     operation->is_detached = 0;
     xyl_request_settle(&operation->request);
-    /* Partners: the loads in is_drained, and of the thread that waits to free
-     * what the operation uses. */
+    /* Partners: the loads in is_drained, and before a user operator ends. */
     atomic_fetch_sub_explicit(&context->detached, 1, memory_order_release);
     if (detached_of != NULL)
         atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);

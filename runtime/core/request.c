@@ -64,7 +64,7 @@ void xyl_request_release(xylem_request_t *request)
     xyl_arena_fini(&arena);
 }
 
-/* Its memory is still in use: by a run that goes on, or by the net. */
+/* 1: a detached run, or the net, still uses the request's memory. */
 static int is_engaged(const xylem_request_t *request)
 {
     /* Partner: the exchange in xyl_request_settle. */
@@ -73,7 +73,7 @@ static int is_engaged(const xylem_request_t *request)
            request->is_zombie;
 }
 
-/* The user has been told that it failed, and it cannot be started again. */
+/* 1: the request failed, and its memory is in use: it cannot start again. */
 static int is_broken(const xylem_request_t *request)
 {
     return request->status != XYLEM_OK && is_engaged(request);
@@ -84,7 +84,7 @@ void xyl_request_revive(xylem_request_t *request)
     request->magic = XYL_REQUEST_MAGIC;
     request->is_freed = 0;
     atomic_store_explicit(&request->is_users, 1, memory_order_relaxed);
-    /* One that was freed before its callback had returned is not. */
+    /* A request that was freed before its callback returned is not idle. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
     xyl_team_reference(request->team);
@@ -102,7 +102,7 @@ void xyl_request_make_own(xylem_request_t *request)
     atomic_store_explicit(&request->is_users, 0, memory_order_relaxed);
 }
 
-/* The user has given it up: it does not hold its team's handle. */
+/* A request that the user has given up does not hold its team's handle. */
 static void request_mark_freed(xylem_request_t *request)
 {
     request->magic = XYL_REQUEST_FREED;
@@ -121,7 +121,7 @@ void xyl_request_discard(xylem_request_t *request)
     request_mark_freed(request);
     if (xyl_request_leave_to_rest(request))
         return;
-    /* As one that is kept has to be, whatever way it came here. */
+    /* ops->keep takes idle requests only; this one may be in another state. */
     request->is_freed = 0;
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
@@ -142,7 +142,7 @@ void xyl_request_reap(xylem_request_t *request)
 {
     if (!request->is_freed)
         return;
-    /* What the net still owes is nothing to wait for. */
+    /* No call waits for the events that the net still owes. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
     if (request->posted != 0)
@@ -152,7 +152,7 @@ void xyl_request_reap(xylem_request_t *request)
     xyl_request_discard(request);
 }
 
-/* What a thread has freed that the progressing thread may still look at. */
+/* The progressing thread may still read a request that another thread frees. */
 static void request_freed_run(xyl_task_t *task)
 {
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
@@ -180,9 +180,9 @@ static void request_start_run(xyl_task_t *task)
     request->ops->start(request);
 }
 
-/* The one rule of when a request has completed, for test, start and free: it is
- * idle, or its callback has been called, whether the callback has returned or
- * not. A request that frees itself is its callback's alone from then on. */
+/* The one rule, for test, start and free, of when a request has completed: it
+ * is idle, or its callback has been called, whether the callback has returned
+ * or not. Then only the callback may use a request that frees itself. */
 static int request_is_over(xylem_request_t *request, uint32_t state)
 {
     return state == XYL_REQUEST_IDLE ||
@@ -191,7 +191,6 @@ static int request_is_over(xylem_request_t *request, uint32_t state)
              xyl_engine_in_callback(&request->context->engine)));
 }
 
-/* Makes it active. */
 static xylem_status_t claim(xylem_request_t *request)
 {
     /* Partner: the releases where it becomes idle, or its callback is called.
@@ -206,8 +205,8 @@ static xylem_status_t claim(xylem_request_t *request)
             return xyl_fail(request->status,
                             "the request failed and cannot be started again");
         if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
-            xyl_request_make_own(request); /* nobody has to wait for it */
-        if (state == XYL_REQUEST_IDLE) {   /* nobody else changes it */
+            xyl_request_make_own(request);
+        if (state == XYL_REQUEST_IDLE) { /* no other thread changes it */
             /* Partner: the load in xyl_requests_look. */
             atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
                                   memory_order_release);
@@ -220,7 +219,7 @@ static xylem_status_t claim(xylem_request_t *request)
     return XYLEM_OK;
 }
 
-/* The one that runs in its place, where its last run goes on. */
+/* *request, whose last run goes on, becomes its stand-in. */
 static xylem_status_t claim_stand_in(xylem_request_t **request)
 {
     xylem_request_t *other = (*request)->ops->stand_in(*request);
@@ -234,7 +233,6 @@ static xylem_status_t claim_stand_in(xylem_request_t **request)
     return claim(other);
 }
 
-/* Of one that is claimed. */
 static xylem_status_t prepare_claimed(xylem_request_t *request)
 {
     xylem_status_t status = request->ops->prepare(request);
@@ -245,7 +243,7 @@ static xylem_status_t prepare_claimed(xylem_request_t *request)
     return status;
 }
 
-/* *request becomes the one that runs. */
+/* *request becomes the request that runs. */
 static xylem_status_t prepare(xylem_request_t **request)
 {
     xylem_status_t status = claim(*request);
@@ -282,12 +280,12 @@ void xyl_request_began(xylem_request_t *request)
     request->has_completed = 0;
 }
 
-/* After this the request may be freed by another thread at any moment. */
+/* After this another thread may free the request at any moment. */
 static void publish_idle(xylem_request_t *request)
 {
     xyl_driver_t *driver = &request->context->driver;
 
-    /* Partner: the acquire of whoever looks at the state. */
+    /* Partner: the acquire of each load of the state. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
     xyl_driver_notify(driver);
@@ -329,8 +327,8 @@ static void callback_returned(xylem_request_t *request)
             xyl_request_reap(request);
         return;
     }
-    /* Else it has been started again, or another thread has freed it and has
-     * submitted what is left to do. Partner: the exchanges of these. */
+    /* Else the request was started again, or another thread freed it and
+     * submitted a task. Partners: the exchanges in claim, leave_to_owner. */
     if (atomic_compare_exchange_strong_explicit(
             &request->state, &state, XYL_REQUEST_IDLE, memory_order_release,
             memory_order_relaxed))
@@ -351,7 +349,7 @@ static void callbacks_due(xyl_event_t *event)
                           memory_order_release);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
-    /* Else the callback has started it again. */
+    /* Else the callback has started the request again. */
     if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
         atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
@@ -376,7 +374,7 @@ xylem_status_t xyl_request_check(const xylem_request_t *request,
     return XYLEM_OK;
 }
 
-/* 1: it was started, and *status_out is the start's. */
+/* 1: the request was started, with *status_out. */
 static int run_inside(xylem_request_t *request, xylem_status_t *status_out)
 {
     return request->run != NULL && request->triggered == NULL &&
@@ -394,8 +392,8 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
     return xyl_request_start(request);
 }
 
-/* The final status, with words: its cause was found on the progressing thread,
- * the words are this thread's. */
+/* The final status, with an error text for this thread: the progressing thread
+ * found the cause. */
 static xylem_status_t request_outcome(const xylem_request_t *request)
 {
     const xylem_team_t *team = request->team;
@@ -416,7 +414,7 @@ static int request_has_completed(xylem_request_t *request)
         request, atomic_load_explicit(&request->state, memory_order_acquire));
 }
 
-/* The callback has returned, too: what `arg` points at may go. */
+/* 1: the callback has returned, too, so that the user may free its `arg`. */
 static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
@@ -439,7 +437,7 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
                                           : XYLEM_IN_PROGRESS;
 }
 
-/* Tells the observer how long it took. */
+/* Tells the observer how long the wait took. */
 static __attribute__((cold, noinline)) xylem_status_t
 wait_measured(xylem_context_t *context, int (*is_over)(void *), void *arg,
               uint64_t limit_ns)
@@ -454,7 +452,6 @@ wait_measured(xylem_context_t *context, int (*is_over)(void *), void *arg,
     return status;
 }
 
-/* Until `is_over`. */
 static inline xylem_status_t wait_until(xylem_context_t *context,
                                         int (*is_over)(void *), void *arg,
                                         uint64_t limit_ns)
@@ -535,7 +532,7 @@ static int is_any_idle(void *arg)
     return 0;
 }
 
-/* The context of them all, which must be one. */
+/* Finds the one context of all the requests. */
 static xylem_status_t many_check(const many_t *many, const char *call,
                                  xylem_context_t **context_out)
 {
@@ -601,8 +598,8 @@ xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
 
 /* ---- freeing ---- */
 
-/* Completed, but its callback is still on the progressing thread's stack, which
- * therefore does the rest. 0: it has become *state_out by now. */
+/* The callback is still on the progressing thread's stack, so that thread
+ * discards the request. 0: the state has become *state_out by now. */
 static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
 {
     uint32_t state = XYL_REQUEST_DELIVERING;
@@ -665,7 +662,7 @@ uint32_t xyl_requests_look(xylem_context_t *context, int *are_under_way)
     pthread_mutex_lock(&context->lock);
     LIST_FOREACH(request, &context->requests, others)
     {
-        /* Partners: the stores of claim, and where a run is over. */
+        /* Partners: the stores in claim, and at the end of a run. */
         state = atomic_load_explicit(&request->state, memory_order_acquire);
         *are_under_way |= state != XYL_REQUEST_IDLE;
         held += state == XYL_REQUEST_ACTIVE &&
@@ -694,7 +691,7 @@ void xyl_requests_abandon(xylem_context_t *context)
         LIST_REMOVE(request, zombies);
         xyl_request_discard(request);
     }
-    /* Others may go with one, or stay, as kept plans. */
+    /* Discarding one request may release others; kept plans stay. */
     while ((request = first_of_users(context)) != NULL) {
         if (request->triggered != NULL)
             xyl_triggered_end(request->triggered);

@@ -1,4 +1,4 @@
-/* Requests: what the user holds. One life cycle for everything that takes time.
+/* Requests: the user's handles. All that takes time has one life cycle.
  *
  *           start            completed            callback returned
  *   IDLE ─────────▶ ACTIVE ───────────▶ DELIVERING ───────────────▶ IDLE
@@ -8,20 +8,20 @@
  *                                          └──────────▶ LEFT
  *
  * In DELIVERING the run is over for the user, who may test, start or free the
- * request in the callback or on any other thread; the callback is still on the
- * progressing thread's stack, which keeps the memory until it has returned, and
- * calls that wait go on until then. A request without callbacks goes from
- * ACTIVE to IDLE directly. Memory comes from one arena and goes when the user
- * has freed the request and the net has given back everything that was posted
- * for it.
+ * request in the callback or on any other thread. The callback is still on the
+ * progressing thread's stack: this thread keeps the request's memory, and calls
+ * that wait for the request block, until the callback has returned. A request
+ * without callbacks goes from ACTIVE to IDLE directly. The memory comes from
+ * one arena, which ends when the user has freed the request and the net has
+ * given back all events that were posted for it.
  *
- * A run may be over for the user and go on for others (`detached`): what they
- * still need no longer lies in the user's buffers.
+ * A run may be over for the user and go on for other ranks (detached): the data
+ * that these still need no longer lie in the user's buffers.
  *
- *       completed for the user           settled
- *   NOT ──────────────────────▶ DETACHED ───────▶ NOT: as any that is idle
- *                                  │ given up     settled
- *                                  └──────▶ LEFT ───────▶ its memory goes
+ *        completed for the user           settled
+ *   NONE ──────────────────────▶ DETACHED ───────▶ NONE
+ *                                   │ given up     settled
+ *                                   └──────▶ LEFT ───────▶ memory is freed
  */
 #ifndef XYL_RUNTIME_CORE_REQUEST_H
 #define XYL_RUNTIME_CORE_REQUEST_H
@@ -43,8 +43,8 @@ typedef enum xyl_request_state {
     XYL_REQUEST_LEFT
 } xyl_request_state_t;
 
-/* Whether the last run goes on for others. Changed by the progressing thread,
- * and from DETACHED to LEFT by whoever gives the request up. */
+/* Whether the last run goes on for other ranks. The progressing thread changes
+ * it; the thread that gives the request up, from DETACHED to LEFT. */
 typedef enum xyl_request_rest {
     XYL_REST_NONE,
     XYL_REST_DETACHED,
@@ -52,25 +52,25 @@ typedef enum xyl_request_rest {
 } xyl_request_rest_t;
 
 typedef struct xyl_request_ops {
-    /* The starting thread, before the request is active; any other status than
-     * XYLEM_OK: it stays idle. May be NULL. */
+    /* The starting thread, before the run begins; the request becomes idle
+     * again unless the status is XYLEM_OK. May be NULL. */
     xylem_status_t (*prepare)(xylem_request_t *request);
     /* The progressing thread: begin. */
     void (*start)(xylem_request_t *request);
-    /* The starting thread, of a request whose last run goes on: an idle one
-     * that is alike and completes this one. NULL: no memory. */
+    /* The starting thread, if the last run goes on: returns an idle, equal
+     * request whose completion completes this one. NULL: no memory. */
     xylem_request_t *(*stand_in)(xylem_request_t *request);
-    /* The progressing thread, in the callback phase: whatever is to be told
-     * before on_complete. May be NULL. */
+    /* The progressing thread, in the callback phase: makes the user's callbacks
+     * that precede on_complete. May be NULL. */
     void (*deliver)(xylem_request_t *request);
-    /* Takes over an idle request of which the user needs no more; 0: will
-     * not. May be NULL. */
+    /* Takes over an idle request that the user has given up. 0: does not. May
+     * be NULL. */
     int (*keep)(xylem_request_t *request);
-    /* Before the memory goes. May be NULL. */
+    /* Called before the memory is freed. May be NULL. */
     void (*release)(xylem_request_t *request);
 } xyl_request_ops_t;
 
-/* Of a request whose end an operation tells that is started beside it. */
+/* For a request that is completed by an operation started beside it. */
 extern const xyl_request_ops_t xyl_request_beside;
 
 struct xylem_request {
@@ -87,16 +87,16 @@ struct xylem_request {
     int is_freed;          /* by the user */
     int is_persistent;     /* the user may start it again */
     int is_zombie;         /* completed while `posted` was not 0 */
-    _Atomic int is_users;  /* who has to wait for it, and to free it */
+    _Atomic int is_users;  /* the user has to wait for it, and to free it */
     uint32_t posted;       /* events that the net or the engine still owes */
     xylem_complete_fn on_complete;
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
     struct xyl_triggered *triggered;  /* NULL: no trigger acts on it */
-    LIST_ENTRY(xylem_request) others; /* all of the context's, by its lock */
+    LIST_ENTRY(xylem_request) others; /* of the context, by its lock */
     /* Runs an idle request, which has no callbacks, inside the call that starts
-     * it: afterwards the request is over, or under way, or refused with
+     * it: afterwards the run is over, or under way, or refused with
      * *status_out. 0: the request cannot run there now, and nothing was done.
      * NULL: it never can. The starting thread. */
     int (*run)(xylem_request_t *request, xylem_status_t *status_out);
@@ -104,56 +104,57 @@ struct xylem_request {
     xyl_arena_t arena;                 /* holds the request itself */
 };
 
-/* Of `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */
+/* `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */
 xylem_request_t *xyl_request_create(xylem_team_t *team,
                                     const xyl_request_ops_t *ops, size_t bytes);
 /* Any thread: IDLE or DELIVERING to ACTIVE. */
 xylem_status_t xyl_request_start(xylem_request_t *request);
-/* The progressing thread: the same at once. */
+/* The progressing thread: the same, and the run begins before this returns. */
 xylem_status_t xyl_request_start_now(xylem_request_t *request);
-/* The progressing thread, of one that is IDLE and nobody else's: its run is
- * under way. */
+/* The progressing thread: makes an IDLE request that no other thread uses
+ * ACTIVE. */
 void xyl_request_began(xylem_request_t *request);
-/* Not inside a callback: progresses until the run is over; its status. */
+/* Not inside a callback: progresses until the run is over, with this status. */
 xylem_status_t xyl_request_wait(xylem_request_t *request);
-/* The same for about so long, then XYLEM_IN_PROGRESS. */
+/* The same for about `limit_us`, then returns XYLEM_IN_PROGRESS. */
 xylem_status_t xyl_request_wait_for(xylem_request_t *request,
                                     uint64_t limit_us);
-/* The same of a request that nobody else has, and frees it. */
+/* xyl_request_wait for a request that only the caller has, and frees it. */
 xylem_status_t xyl_request_finish(xylem_request_t *request);
-/* The user may start it again; until it is freed its team stays. */
+/* The user may start the request again; until it is freed its team stays. */
 void xyl_request_persist(xylem_request_t *request);
-/* The progressing thread: this run is over. */
+/* The progressing thread: ends the run. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
-/* The progressing thread: the run is over, and the net still owes events. */
+/* The progressing thread: makes a request a zombie, as its run is over and the
+ * net still owes events. */
 void xyl_request_linger(xylem_request_t *request);
-/* No user has to wait for it, or to free it. */
+/* The user has neither to wait for the request nor to free it. */
 void xyl_request_make_own(xylem_request_t *request);
-/* The progressing thread: ops->deliver has something to tell. */
+/* The progressing thread: has ops->deliver called in the callback phase. */
 void xyl_request_queue_callbacks(xylem_request_t *request);
-/* The progressing thread: a zombie whose last event is back goes, if the user
- * has freed it. */
+/* The progressing thread: discards a zombie whose last event is back, if the
+ * user has freed it. */
 void xyl_request_reap(xylem_request_t *request) __attribute__((cold));
-/* The progressing thread: one event of the net is back. */
+/* The progressing thread: the net has given one event back. */
 static inline void xyl_request_event_back(xylem_request_t *request)
 {
     assert(request->posted > 0);
     if (--request->posted == 0 && request->is_zombie)
         xyl_request_reap(request);
 }
-/* Gives up a request that nobody else can see: ops->keep may take it over,
- * else it is released. */
+/* Gives up a request that only the caller has: ops->keep may take it over, else
+ * it is released. */
 void xyl_request_discard(xylem_request_t *request);
-/* Its memory goes; for whoever keeps requests. */
+/* Frees the memory; for the store behind ops->keep. */
 void xyl_request_release(xylem_request_t *request);
 /* A kept request is in use again. */
 void xyl_request_revive(xylem_request_t *request);
 
-/* Of all requests of the context: how many are active that the user has to wait
- * for, and whether any at all is under way, its callback included. */
+/* Returns how many of the context's requests are active and the user's to wait
+ * for. *are_under_way: whether any is under way, its callback included. */
 uint32_t xyl_requests_look(xylem_context_t *context, int *are_under_way);
-/* The end of a context, none of whose requests is under way and whose net is
- * gone: what the user has not freed goes. */
+/* The end of a context, when no request is under way and the net is gone:
+ * discards the requests that the user has not freed. */
 void xyl_requests_abandon(xylem_context_t *context);
 
 /* XYLEM_OK when `request` is one; else fails with a text that names `call`. */
