@@ -4,29 +4,28 @@
  * bytes, and posts one thing. Node algorithms are pure functions that write
  * programs; the node stage runs them, once per piece of the collective.
  *
- * Every seat publishes what others are to read: beside its count in its line
- * when it is short, else as its input in the piece's window. Who reads and
- * combines what is in the programs. No seat waits to be read: the board keeps
+ * Every seat publishes what others are to read: beside its count in its line if
+ * it is short, else as its input in the piece's window. The programs say which
+ * seat reads and combines what. No seat waits for its readers: the board keeps
  * the window until all have retired the piece; only an alltoall in rounds, and
- * leaders of groups, write several times to a place. But where `shares` is set
- * and a seat's input is memory that the others can see, it is not copied: they
- * read it where it lies, and that seat ends only when all have said that they
- * are done with it. Every seat says so, whoever shares.
+ * leaders of groups, write several times to a place. But if `shares` is set and
+ * a seat's input is memory that the others can see, the input is not copied:
+ * they read it in that memory, and the seat ends only when all have said that
+ * they are done with it. Every seat says so, whichever seats share.
  *
  * A block longer than a piece goes in several pieces: piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
  * All seats take the same pieces, hence know the longest block. Where lengths
- * vary, who has a block hands it to the one seat that wants it, and says how
- * long it is (parcel.h): one piece, of which others need not know the lengths.
- * In an alltoallv (w) that is a first piece: blocks that are too long for it go
- * in others, whose number follows from the longest, which all tell in the first
- * one. So do gatherv and scatterv where these are a level of several, and hand
- * nothing.
+ * vary, the seat that has a block hands it to the one seat that wants it, and
+ * says how long it is (parcel.h): one piece, of which other seats need not know
+ * the lengths. In alltoallv and alltoallw that is a first piece. Longer blocks
+ * go in other pieces, whose number follows from the longest block; all seats
+ * tell theirs in the first piece. So do gatherv and scatterv as one level of
+ * several, and hand nothing.
  *
- * Offsets and counts are packed bytes. Writing never fails in the call: the
- * first error is kept, and xyl_node_program_status tells it; xyl_fail has said
- * it. One thread.
- */
+ * Offsets and counts are packed bytes. Writing a program never fails in the
+ * call: the program keeps the first error, which xyl_fail has said, for
+ * xyl_node_program_status. One thread. */
 #ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
 #define XYL_COLLECTIVES_NODE_PROGRAM_H
 
@@ -46,36 +45,35 @@ typedef enum xyl_step_kind {
     XYL_STEP_COPY,    /* to = from */
     XYL_STEP_PUBLISH, /* to = from: this seat's input, all of it; left out where
                          the others can read `from` where it lies */
-    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
-                         `from` names the first of these spots. From `turn`
-                         seats on, and round */
+    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1,
+                         from `turn` seats on, and round; `from` names the first
+                         of these spots */
     XYL_STEP_JOIN,    /* to = to op from */
-    /* From here on: steps that wait for what they are about. */
-    XYL_STEP_CLAIM,   /* takes slices as long as there are any, slice i when
-                         all counts are i + 1; does as REDUCE, and posts word i
-                         */
+    /* From here on: steps that wait by themselves. */
+    XYL_STEP_CLAIM,   /* takes slices as long as there are any, slice i when all
+                         counts are i + 1; combines as REDUCE, posts word i */
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
-                         slice, in any order; whoever is the last to add to
-                         slice i posts word i. All seats do so if it is for all,
-                         else all but the seat it is for */
-    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but that which it
-                      is for if end_seat is one less, in pairs, and pairs with
-                      pairs, slice by slice; `to` is where slice 0 of the result
-                      lies, with cells behind; whoever is the last to combine
-                      slice i posts word i */
+                         slice, in any order; the last seat to add to slice i
+                         posts word i. All seats add if the result is for all,
+                         else all but the seat that it is for */
+    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but the result's
+                      if end_seat is one less, in pairs, and pairs with pairs,
+                      slice by slice; `to` is where slice 0 of the result lies,
+                      with cells behind; the last seat to combine slice i posts
+                      word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
     XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
                          lie, for the transfer's HAND and TAKE */
     XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
                          through the line or the cell at `to` (input) */
-    XYL_STEP_TAKE,    /* takes them from the transfer's seat, through the line
-                         or the cell at `from` (input): `total` bytes, or the
-                         operation fails */
-    XYL_STEP_TELL,    /* tells all the longest of this seat's blocks that are
-                         not handed */
-    XYL_STEP_HEAR,    /* has heard it of all */
-    XYL_STEP_GATE     /* until whoever added the stage opens it */
+    XYL_STEP_TAKE, /* takes `total` bytes from the transfer's seat, through the
+                      line or the cell at `from` (input); fails on any other
+                      length */
+    XYL_STEP_TELL, /* tells all seats the longest of this seat's blocks that are
+                      not handed */
+    XYL_STEP_HEAR, /* hears what all seats TELL */
+    XYL_STEP_GATE  /* waits until the stage's gate is open */
 } xyl_step_kind_t;
 
 typedef enum xyl_wait_kind {
@@ -104,8 +102,8 @@ typedef enum xyl_post_kind {
 typedef struct xyl_post {
     xyl_post_kind_t kind;
     uint32_t value;
-    uint32_t seat; /* that may wait for it; XYL_BOARD_ALL: any may. Of sums: for
-                      which the result is */
+    uint32_t seat; /* that alone may wait for it; XYL_BOARD_ALL: any may. Of
+                      sums: that the result is for */
 } xyl_post_t;
 
 static inline xyl_wait_t xyl_wait_nothing(void)
@@ -163,9 +161,9 @@ static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
     return (xyl_post_t){XYL_POST_WORD, word, seat};
 }
 
-/* How a block goes from the seat that HANDs it to the seat that TAKEs it.
- * Whoever writes a program decides it by the length of the block and the cells
- * of the program, so that both seats find the same. If they expect different
+/* How a block goes from the seat that HANDs it to the seat that TAKEs it. A
+ * program's writer decides it by the length of the block and the cells of the
+ * program, so that both seats find the same form. If they expect different
  * lengths they may find different forms: the receiver finds the sender's length
  * where its own form has it, and fails.
  *
@@ -238,7 +236,7 @@ typedef struct xyl_step_sum {
     uint64_t slice_bytes;
     uint32_t slices; /* CLAIM */
     uint32_t spares; /* COMBINE, PAIR: cells behind the sums */
-    uint32_t cells;  /* PAIR: and in all, with those of the node's pool */
+    uint32_t cells;  /* PAIR: cells in all, with those of the node's pool */
 } xyl_step_sum_t;
 
 /* Bytes that a step moves in one piece. They begin `within` bytes from the
@@ -255,9 +253,9 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* Where the input is read where it lies, its bytes are this much further on
-     * than in the window: blocks there are as long as a piece has them, not as
-     * they are. PUBLISH: of `to`; all others: of `from`. */
+    /* In input that is read in its own memory, the bytes lie this much further
+     * on than in the window, where a block has only a piece's bytes. PUBLISH:
+     * of `to`; all others: of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -266,13 +264,13 @@ typedef struct xyl_step {
     uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
     uint32_t turn;                 /* REDUCE */
     /* The step waits for a result that others make of the inputs of all seats.
-     * Where these are there and the seat that makes it is held up, this seat
-     * goes on by itself: instead of a COPY it combines the inputs, which gives
-     * the same bits; a REDUCE goes on, as it needs the inputs alone; and after
-     * NOTHING it does not post. */
+     * If the inputs are there and the seat that makes the result is held up,
+     * this seat goes on by itself: it combines the inputs in place of a COPY,
+     * which gives the same bits; a REDUCE goes on, as it needs the inputs
+     * alone; a NOTHING has no post. */
     int or_itself;
-    int takes_send; /* REDUCE: this seat's own is not published but lies at
-                       `within` of SEND; it is one of the first two, or SEND
+    int takes_send; /* REDUCE: this seat's own operand is not published but lies
+                       at `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
 } xyl_step_t;
 
@@ -283,48 +281,48 @@ typedef struct xyl_node_program {
     uint32_t strands, strand_capacity;
     uint64_t input_bytes; /* of each seat in the window; 0: only one seat has
                              input there, in the place of the board */
-    uint64_t board_bytes; /* behind these */
+    uint64_t board_bytes; /* behind all inputs */
     int shares;           /* input may be read where it lies */
     int is_sparse;        /* each seat waits for its own neighbours alone */
     int all_wait;         /* each seat waits for all others */
     int hands_over; /* what a seat writes into the window leaves its own caches
                        at once, as few others wait to read it */
-    /* Where each seat knows only its own blocks, pieces are cut in the first,
-     * when all have told one another of the largest that it does not take: see
-     * xyl_node_cut_late. */
+    /* Each seat knows only its own blocks: further pieces are cut in the first
+     * one, when all seats have told one another the largest block that it does
+     * not take. See xyl_node_cut_late. */
     int is_cut_late;
     uint32_t first_strands, first_steps; /* these are of the first piece */
-    uint64_t first_bytes; /* of a block that it takes whole, at most */
+    uint64_t first_bytes; /* of the longest block that the first piece takes */
     uint64_t largest;     /* of this seat's blocks, in bytes */
     uint64_t *told;       /* [seats] what each has told; NULL: it is not kept */
-    uint64_t room;        /* for a block in a piece, or a part of one that is
-                             handed, whole lines */
-    uint64_t cells;       /* bytes of each seat's, side by side in the window */
-    uint64_t cell;        /* of each of them */
-    uint64_t between;     /* of those between two seats, with their line, where
-                             each seat has a cell of its own as well; 0: all
-                             are alike */
-    uint64_t handed;      /* bytes, by this seat */
-    int offers;           /* some of this seat's blocks, or it takes offered
-                             ones in an exchange: not done inside a call */
-    uint32_t takes;       /* of blocks that this seat reads where they lie */
-    uint64_t read_from;   /* blocks of so many bytes and more are offered; 0:
-                             none is */
-    uint64_t temp_bytes;  /* of TEMP, where this seat's own input is kept */
+    uint64_t room;  /* bytes for a block in a piece, or for a part of a handed
+                       block; whole lines */
+    uint64_t cells; /* bytes of each seat's cells, side by side in the window */
+    uint64_t cell;  /* bytes of a cell */
+    uint64_t between; /* bytes of a cell between two seats, with its line, if
+                         each seat has a cell of its own as well; 0: all cells
+                         are alike */
+    uint64_t handed;  /* bytes, by this seat */
+    int offers;       /* this seat offers blocks, or takes offered ones in an
+                         exchange: not run inside a call */
+    uint32_t takes;   /* blocks that this seat reads in their senders' memory */
+    uint64_t read_from;  /* blocks of so many bytes and more are offered; 0:
+                            none is */
+    uint64_t temp_bytes; /* of TEMP, where this seat's own input is kept */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
-    /* Of its pieces' words and windows, these are the first ones. */
+    /* The first word, and byte of the window, that it has in its pieces. */
     uint32_t first_word;
     uint64_t window_at;
-    int ends_turns; /* of levels: when it has moved enough the net comes first,
-                       and then other stages */
+    int ends_turns;    /* a level that has moved enough lets the net come first,
+                          and then other stages */
     uint32_t segments; /* per piece that come and go singly; 0: the collective
                           waits for all its input and emits all at its end */
     uint64_t segment_bytes;
     size_t element_bytes;
     xylem_status_t status;
-    xyl_step_t nowhere; /* what is written to where there is no memory */
+    xyl_step_t nowhere; /* for steps for which there is no memory */
 } xyl_node_program_t;
 
 void xyl_node_program_init(xyl_node_program_t *program);
@@ -332,8 +330,8 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
-/* Adds a step that waits for nothing and posts nothing. Valid until the next is
- * added. Without memory it is one that goes nowhere, and the program's status
+/* Adds a step that waits for nothing and posts nothing; valid until the next
+ * step is added. Without memory the step goes nowhere, and the program's status
  * says so. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
@@ -348,14 +346,15 @@ xyl_node_program_status(const xyl_node_program_t *program)
     return program->status;
 }
 
-/* There is none, as xyl_fail has said. */
+/* The program cannot be written, as xyl_fail has said. */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
-/* What is written so far begins that many bytes further on in SEND and RECV. */
+/* Moves what is written so far that many bytes further on in SEND and RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 
-/* The same of words, and of bytes in the window: others come before. */
+/* Moves the program by so many words, and so many bytes in the window, which
+ * others have before it. */
 void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
                            uint64_t bytes);
 
@@ -364,23 +363,22 @@ void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
 
-/* Adds the step, and the strand, by which all tell one another the largest of
- * their blocks. */
+/* Add a step, and a strand with a step, by which all seats tell one another the
+ * largest of their blocks. */
 void xyl_node_tell(xyl_node_program_t *program);
 void xyl_node_hear(xyl_node_program_t *program);
-/* The same as xyl_node_cut where `largest`, of all seats' blocks, is not known
- * yet. What is written so far is the first piece, or by this: it tells. Until
- * it is known there is one more piece with all of the room, and programs are
- * written for that; they have nothing in the window but blocks side by side, of
- * a piece's bytes each. */
+/* As xyl_node_cut, while `largest` of all seats' blocks is not known. The steps
+ * written so far are the first piece; if there are none, this function adds
+ * those that tell. Until `largest` is known there is one more piece with all of
+ * the room, for which further steps are written; these have nothing in the
+ * window but blocks side by side, of a piece's bytes each. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
-/* It is known: changes the program's steps accordingly. Again at any time. 0:
- * there are no pieces but the first. */
+/* The largest block is known: changes the program's steps accordingly. Again at
+ * any time. `largest` 0: there are no pieces but the first. */
 void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
 
-/* What a seat's counts say others do not know: of blocks between one seat and
- * all others, which are handed, however long they are; and of all other ones.
- */
+/* 1: blocks go between one seat and all others, which know only their own
+ * lengths; they are handed, however long they are. */
 static inline int xyl_node_hands(const xyl_problem_t *problem)
 {
     return (problem->coll == XYLEM_COLL_GATHERV ||
@@ -388,14 +386,15 @@ static inline int xyl_node_hands(const xyl_problem_t *problem)
            !problem->node.is_level;
 }
 
-/* Whether a block is offered: its receiver may read it where it lies, and it
- * goes whole in the first piece. */
+/* 1: a block is offered: its receiver may read it in the sender's memory, and
+ * it goes whole in the first piece. */
 static inline int xyl_node_is_offered(const xyl_node_program_t *program,
                                       uint64_t bytes)
 {
     return program->read_from != 0 && bytes >= program->read_from;
 }
 
+/* 1: each seat knows only its own blocks, which are not handed. */
 static inline int xyl_node_is_cut_late(const xyl_problem_t *problem)
 {
     return !xyl_node_hands(problem) && (problem->coll == XYLEM_COLL_GATHERV ||

@@ -1,6 +1,6 @@
-/* Input that is read where it lies. At a start a seat asks for the name of its
- * input; each piece's name goes into the seat's line with what is posted there,
- * 0 where the input is copied into the window. */
+/* Input that others read in this seat's memory. At a start a seat asks for the
+ * name of its input. Each piece's name goes into the seat's line with what the
+ * seat posts there; it is 0 if the input is copied into the window. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-/* What this seat publishes, of all pieces: from byte 0 of its input on. */
+/* Finds the input that this seat publishes in all pieces, from byte 0 on. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
@@ -70,16 +70,16 @@ void xyl_node_share_start(xyl_node_stage_t *node)
     explain(node);
 }
 
-/* Told apart by the generation are pieces that have had the slot. */
+/* The call, and the generation that tells apart the pieces of a slot. */
 static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
 {
     return node->stage.operation->call | number / XYL_BOARD_SLOTS
                                              << XYL_CALL_GENERATION;
 }
 
-/* Seats that have made different calls before, here or over the net, or cut one
- * into other pieces, differ from then on, as nobody may have waited for another
- * in these. */
+/* Seats that have made different calls, here or over the net, or have cut one
+ * into other pieces, differ from then on: they may not have waited for one
+ * another in those calls. */
 void xyl_node_share_number(xyl_node_stage_t *node)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -127,7 +127,7 @@ int xyl_node_share_is_said(const xyl_node_stage_t *node,
                 piece->length);
 }
 
-/* What is called comes last, for those who look where nobody has posted. */
+/* The call is stored last, for seats that read it where nobody has posted. */
 static void say(const xyl_node_stage_t *node, xyl_board_line_t *line,
                 uint64_t call)
 {
@@ -180,7 +180,7 @@ void xyl_node_share_differs(xyl_node_share_t *share,
     share->differs_by = atomic_load_explicit(&line->call, memory_order_relaxed);
 }
 
-/* Where a seat's input is read where it lies. */
+/* The address of another seat's input for this seat; NULL: there is none. */
 static const char *input_there(xyl_node_stage_t *node, uint32_t seat,
                                const xyl_board_line_t *line, uint64_t at,
                                size_t bytes)
@@ -219,7 +219,7 @@ const char *xyl_node_input(xyl_node_stage_t *node,
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
     line = xyl_board_line(piece->slot, seat);
-    /* Before anything is taken for a name. */
+    /* Before the line's bytes are taken for a name. */
     if (!xyl_node_is_alike(&node->share, line, seat))
         return NULL;
     if (atomic_load_explicit(&line->input.name, memory_order_relaxed) == 0)
@@ -236,7 +236,7 @@ static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
                      node->board->seats.ranks[seat], theirs);
 }
 
-/* As a message of a wrong length does. */
+/* Fails as a message of a wrong length does. */
 static void fail_by_length(xyl_node_stage_t *node, uint32_t seat)
 {
     const xyl_node_share_t *share = &node->share;
@@ -272,8 +272,8 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     return 1;
 }
 
-/* In the line that the next call will post in, if nobody looks there for an
- * older one any more; it writes over this. */
+/* Says so in the line that the next call will post in, if no seat looks there
+ * for an older one any more; that call writes over it. */
 void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
 {
     uint64_t number = board->next;
@@ -287,8 +287,8 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         memory_order_relaxed);
 }
 
-/* A seat whose call was refused may make it again, for some seconds; or this
- * one's was, too. */
+/* 1: `word` says that a seat's call was refused, which the seat may make again,
+ * for some seconds; or this seat's call was refused, too. */
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
@@ -299,7 +299,7 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
             (word & call) == xyl_call_word_of_nothing(refusals));
 }
 
-/* Or nothing, yet. *word_out: what it says. */
+/* 1: the seat says the same, or nothing yet. *word_out: what it says. */
 static int says_the_same(const xyl_node_stage_t *node,
                          const xyl_board_line_t *line, uint64_t number,
                          uint64_t *word_out)
@@ -310,13 +310,14 @@ static int says_the_same(const xyl_node_stage_t *node,
 
     *word_out = word;
     if (word == 0 || (word ^ mine) >> XYL_CALL_GENERATION != 0)
-        return 1; /* of a piece before */
+        return 1; /* said in an earlier piece */
     return word == mine &&
            atomic_load_explicit(&line->past, memory_order_relaxed) ==
                node->share.past;
 }
 
-/* In a piece that this seat has begun, or is about to. */
+/* Fails the operation if a seat says something else in a piece that this seat
+ * has begun, or is about to begin. */
 static void compare_in(xyl_node_stage_t *node, uint64_t piece)
 {
     uint64_t number = xyl_board_number(&node->extent, piece), word;

@@ -32,38 +32,36 @@ typedef enum xyl_node_state {
 /* Where a strand of a piece is. */
 typedef struct xyl_strand {
     uint32_t step;
-    uint32_t seen;             /* seats whose counts are there */
-    int has_slice;             /* claimed, or it goes on by itself */
-    uint32_t slice;            /* claimed; or looks at what it waits for */
-    uint32_t published, swept; /* slices; and when none of them was left */
+    uint32_t seen;  /* seats whose counts are there */
+    int has_slice;  /* claimed, or it goes on by itself */
+    uint32_t slice; /* claimed; or vain looks, if it may go on by itself */
+    uint32_t published, swept; /* slices; so many were when none was left */
     uint32_t complete;         /* seats whose inputs are all there */
     uint64_t done;             /* bytes of the step, or of the slice */
-    uint64_t since; /* when all inputs of a slice that it waits for were seen to
-                       be there; 0: they were not */
+    uint64_t since; /* when all inputs were seen to be there; 0: not yet */
     xyl_node_combine_t sums;
     xyl_parcel_t parcel;
-    /* Where an executor is not done in the call: */
+    /* While an executor works on the step: */
     int is_waiting;    /* for it */
-    uint64_t pending;  /* bytes that are done with that */
-    uint32_t operands; /* of a reduction's next bytes that are combined */
-    xyl_work_t *work;  /* NULL: it always is */
+    uint64_t pending;  /* bytes that it works on */
+    uint32_t operands; /* of a reduction: combined for its next bytes */
+    xyl_work_t *work;  /* NULL: it is always done in the call */
 } xyl_strand_t;
 
 typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
-    uint64_t says;   /* what is called, in lines of seats that call the same */
-    uint64_t mark;   /* what words say of what has begun; posted: and 1 */
-    uint64_t name;   /* of this seat's input, where others read it; 0: they do
-                        not */
-    uint64_t length; /* of that */
-    char *lies;      /* where; NULL: it is copied */
+    uint64_t says; /* the call, as lines of seats that call the same have it */
+    uint64_t mark; /* words of what has begun; of what is posted: and 1 */
+    uint64_t name; /* of this seat's input, if others read it in its memory;
+                      else 0 */
+    uint64_t length; /* of that input */
+    char *lies;      /* where that input lies; NULL: it is copied */
     xyl_strand_t *strands;
     xyl_pairs_t *pairs;  /* of the one step that has them; NULL: none has */
     uint64_t begun_at;   /* where it has pairs */
-    uint32_t takes_left; /* of those by lines of two seats' own; and when
-                            there were none any more */
-    uint64_t taken_at;
+    uint32_t takes_left; /* blocks still to be read in their senders' memory */
+    uint64_t taken_at;   /* when none was left */
     uint32_t strands_left; /* 0: not active */
 } xyl_node_piece_t;
 
@@ -71,14 +69,14 @@ typedef struct xyl_node_piece {
 typedef struct xyl_node_share {
     int has_input;
     xyl_buffer_t buffer;
-    uint64_t at, end; /* of byte 0 of the first piece's, and of all */
+    uint64_t at, end; /* of the input's byte 0, and of its end */
     uint64_t name;    /* of byte 0, in this run; 0: copied */
-    /* This seat's input, or this seat, which calls something else than this
-     * one; XYL_BOARD_ALL: none. */
+    /* The seat whose input this seat cannot see, and the seat that calls
+     * something else; XYL_BOARD_ALL: none. */
     uint32_t cannot_see, differs;
-    uint64_t differs_by; /* what it says */
-    /* Of that seat's input, as it says and as this one knows; equal: they are
-     * not what is wrong. */
+    uint64_t differs_by; /* the call of that seat */
+    /* Of a seat's input, as that seat says and as this seat knows; equal: the
+     * length is not what is wrong. */
     uint64_t length, length_known;
     uint64_t past; /* this call, and what came before on the board */
     int is_explained;
@@ -94,20 +92,20 @@ struct xyl_node_stage {
                    */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
-    /* Of those that have one piece together; itself: it has its pieces alone.
-     * And of the first, how many they are, and have not left it. */
+    /* The first of the stages that share one piece; itself: it shares none. In
+     * the first: how many share it, and have not left it. */
     xyl_node_stage_t *first;
     uint32_t together, together_left;
     xyl_buffers_t buffers;
     xyl_node_share_t share;
     xyl_node_gate_t gate;
     uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
-    uint32_t own_strands; /* others, of a piece */
-    int marks_pieces;     /* before it writes what others may write as well */
+    uint32_t own_strands; /* of a piece, without the gate's */
+    int marks_pieces;     /* before it writes where other seats may write */
     int is_plain;         /* each step waits, moves or combines, and posts */
     /* The run. */
     xyl_node_state_t state;
-    uint64_t largest; /* block of those that seats have told */
+    uint64_t largest; /* block that any seat has told */
     uint32_t strands_begin, strands_end, steps_begin; /* of present pieces */
     int is_skipped;      /* nothing is done in this run */
     int has_input;       /* all that the first piece waits for is there */
@@ -116,8 +114,8 @@ struct xyl_node_stage {
     uint64_t pieces_begun, pieces_left;
     uint64_t strands_left; /* of all pieces, but for gates */
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
-    /* A seat that has added to sums of pairs, and waits for no result, helps
-     * for a while; one that has offered blocks waits for a while. */
+    /* Ends the time for which a seat that needs no result helps with pairs, or
+     * a sender waits for the receivers of its offers. */
     xyl_timer_t leaves;
     uint64_t patience_ns, works_seen;
     int has_helped;
@@ -126,7 +124,7 @@ struct xyl_node_stage {
     xyl_stage_work_t *works; /* [ACTIVE_MAX][strands]; NULL: none is needed */
 };
 
-/* Another stage waits for segments, or for what the net brings. */
+/* 1: another stage waits for segments, or for what the net brings. */
 static inline int xyl_node_is_level(const xyl_stage_t *stage)
 {
     return stage->operation->stages > 1 &&
@@ -138,13 +136,13 @@ static inline int xyl_node_is_level(const xyl_stage_t *stage)
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
-/* Those of a stage whose pieces are known, when it is its turn; and of one that
- * has a first piece. */
+/* Takes the numbers of a stage whose pieces are known, or of its first piece,
+ * when it is the stage's turn. */
 void xyl_node_take_numbers(xyl_node_stage_t *node);
 void xyl_node_take_first(xyl_node_stage_t *node);
-/* It has ended: the others are known. 1: there are none. */
+/* The first piece has ended: the others are known. 1: there are none. */
 int xyl_node_first_ends(xyl_node_stage_t *node);
-/* Retires pieces up to that one, which no seat begins; returns how many. */
+/* Retires pieces below `pieces`, which no seat begins; returns how many. */
 unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces);
 /* TELL, before the post; and HEAR, 1: it is done. */
 void xyl_node_tell_run(const xyl_node_stage_t *node,
@@ -170,8 +168,8 @@ static inline uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
     return node->enough < node->limits->seat_turn ? node->enough
                                                   : node->limits->seat_turn;
 }
-/* Where the bytes of a spot are, `from` bytes further on; of a private one, if
- * it is plain. */
+/* Where the bytes of a spot are, `from` bytes further on. A private spot must
+ * be plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);
@@ -185,7 +183,7 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
-/* What has been offered where it lies, of a call that has failed: it may be
+/* Takes back the blocks that a failed call has offered: their memory may be
  * gone when the call returns. */
 void xyl_node_hand_take_back(xyl_node_stage_t *node);
 int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
@@ -198,46 +196,47 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 
 /* This seat no longer looks at the piece. */
 void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece);
-/* The next piece of the stage, which has its window. One in which this seat has
- * nothing to do is retired at once. */
+/* Begins the stage's next piece, which has its window. A piece in which this
+ * seat has nothing to do is retired at once. */
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
-/* The timer `leaves`. */
+/* The timer `leaves` of other stages. */
 void xyl_node_has_helped(xyl_timer_t *timer, uint64_t now_ns);
-/* As far as it goes; returns the number of things done. */
+/* Runs the piece as far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 
 /* ---- share.c ---- */
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
 void xyl_node_share_start(xyl_node_stage_t *node);
-/* With the stage's first number; and again, if it is cut late. */
+/* With the stage's first number; again for the pieces behind the first one. */
 void xyl_node_share_number(xyl_node_stage_t *node);
 /* When the piece begins. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
-/* Into this seat's line, just before it posts there: a line that is written and
- * then written again comes back from whoever polls it in between. */
+/* Says in this seat's line what it calls, just before it posts there: written
+ * earlier, the line would go to a polling seat's cache and back. */
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece);
-/* A seat that posts nothing in a piece says nothing there, and its line keeps
- * what it said when the slot had another: told apart by the generation, of
- * which a word has a few bits. So once in so many generations it says what it
- * calls as the piece begins. */
+/* A seat that posts nothing in a piece leaves its line as an earlier piece of
+ * the slot had it. The generation tells these apart, but a word has only a few
+ * of its bits. So once in so many generations each seat says what it calls as
+ * the piece begins. */
 enum { XYL_NODE_RENEWED = 64 };
 void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
-/* 0: no number that a piece has from this one on is of that generation. */
+/* 0: no number of a piece that begins with this one is of that generation. */
 static inline int xyl_node_may_renew(uint64_t number)
 {
     return number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED >= XYL_NODE_RENEWED - 2;
 }
-/* Words of segments are posted elsewhere than in that line. */
+/* 1: the line says what this piece says. Words of segments are posted elsewhere
+ * than in that line. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
-/* A seat, whose line this is, calls something else. */
+/* Notes that the seat, whose line this is, calls something else. */
 void xyl_node_share_differs(xyl_node_share_t *share,
                             const xyl_board_line_t *line, uint32_t seat);
-/* Whether a seat that has posted in this piece calls the same as this one, and
- * always has; takes note of one that does not. */
+/* 1: a seat that has posted in this piece calls the same as this seat, and
+ * always has; 0: it does not, and that is noted. */
 static inline int xyl_node_is_alike(xyl_node_share_t *share,
                                     const xyl_board_line_t *line, uint32_t seat)
 {
@@ -247,15 +246,15 @@ static inline int xyl_node_is_alike(xyl_node_share_t *share,
     xyl_node_share_differs(share, line, seat);
     return 0;
 }
-/* What the word of a segment or slice says that is there. */
+/* The word of a segment or slice that is there. */
 static inline uint64_t xyl_node_posted(const xyl_node_piece_t *piece)
 {
     return piece->mark | 1;
 }
-/* Looks for such seats where none may have posted. */
+/* Looks for seats that call something else, also if they have not posted. */
 void xyl_node_compare(xyl_stage_t *stage);
 /* Bytes from `at` on of a seat's input, as the window has it; NULL: they cannot
- * be seen. After the seat has posted that they are there. */
+ * be seen. The seat must have posted that they are there. */
 const char *xyl_node_input(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat,
                            uint64_t at, uint64_t further, size_t bytes);

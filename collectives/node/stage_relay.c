@@ -1,11 +1,12 @@
 /* What relays of levels do with a node stage that is under way: they put
- * segments into its window and say so, in the leader's place if it is late. */
+ * segments into its window, and publish them, in place of a leader that is
+ * late. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
 #include <stddef.h>
 
-/* NULL: it is not under way. */
+/* NULL: the piece is not under way. */
 static const xyl_node_piece_t *piece_find(const xyl_node_stage_t *node,
                                           uint64_t number)
 {
@@ -60,7 +61,7 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
                xyl_node_posted(piece);
 }
 
-/* Of the leader; the last says that it lets go. */
+/* A leader's last beat, which says that it lets go. */
 enum { LAST_BEAT = (1 << XYL_BOARD_COUNT_BITS) - 1 };
 
 /* A broadcast adds nothing up, so a lane has the word of its first segment's
@@ -93,7 +94,7 @@ void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index)
         piece_find(node, index / node->program.segments);
     uint64_t beats = xyl_node_stage_beats(stage, index);
 
-    /* Partner: the load in xyl_node_stage_beats. Nobody sleeps for it. */
+    /* Partner: the load in xyl_node_stage_beats. No seat sleeps on the word. */
     if (piece != NULL && beats + 1 < LAST_BEAT)
         atomic_store_explicit(beat_word(node, piece),
                               xyl_board_value(piece->number, beats + 1),
