@@ -17,7 +17,7 @@
 
 /* ---- teams ---- */
 
-/* What is under way on teams that have failed, or armed, fails, too. */
+/* Fails the operations and armed triggers of teams that have failed. */
 static void operations_fail(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
@@ -33,7 +33,7 @@ static void operations_fail(xylem_context_t *context)
     xyl_modules_teams_failed(context);
 }
 
-/* 1: it has not failed before. */
+/* 1: the team has not failed before. */
 static int failure_note(xylem_team_t *team, xylem_status_t status,
                         uint32_t rank, const char *text)
 {
@@ -163,7 +163,7 @@ void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
     xyl_team_fail(team, XYLEM_ERR_MISMATCH, other, text);
 }
 
-/* Another rank says so; this one passes it on. */
+/* Another rank has failed the team; this one passes the news on. */
 static void failed_elsewhere(xylem_context_t *context,
                              const xyl_notice_t *notice)
 {
@@ -186,7 +186,7 @@ static void failed_elsewhere(xylem_context_t *context,
 
 static const char unmade_text[] = "a rank could not make the team";
 
-/* The lock is held. 1: it is news. */
+/* The lock is held. 1: a team has failed that had not before. */
 static int child_fail(xylem_context_t *context, uint64_t parent,
                       uint64_t number, uint32_t about)
 {
@@ -200,7 +200,7 @@ static int child_fail(xylem_context_t *context, uint64_t parent,
     return is_news;
 }
 
-/* What is begun later comes to nothing, either. */
+/* Children that are begun later fail, too. 1: `number` is news. */
 static int unmade_note(xylem_team_t *parent, uint32_t number)
 {
     if (parent->unmade != 0 && parent->unmade <= number)
@@ -216,7 +216,7 @@ static void unmade_elsewhere(xylem_context_t *context,
     int is_news;
 
     if (notice->number == 0 || notice->number > UINT32_MAX)
-        return; /* no child has it; 0 would be news for ever */
+        return; /* no child has this number; 0 would be news for ever */
     pthread_mutex_lock(&context->lock);
     is_news = child_fail(context, notice->team, notice->number, notice->about);
     parent = xyl_team_listed(context, notice->team);
@@ -289,7 +289,7 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     if (notice == NULL)
         return;
     notice->about = rank;
-    /* Where its process is not seen it may live: it goes its own way, then. */
+    /* A process on another node may live: it then gives up the others. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
     atomic_store_explicit(&context->peers[rank].has_failed, 1,
@@ -303,7 +303,7 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
     char text[XYL_FAILURE_TEXT];
     xylem_team_t *team;
 
-    /* Who has met all others at the end may go first. */
+    /* A rank that has passed the fence at the end may exit first. */
     if (!context->is_leaving) {
         xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on", rank);
         tell_death(context, rank);
@@ -343,7 +343,7 @@ static void suspicion_handle(xyl_event_t *event)
     xyl_context_suspects_look(context);
 }
 
-/* The others have given this rank up: so it does with them. */
+/* The other ranks have given this one up, and it gives them up. */
 static void is_given_up(xylem_context_t *context)
 {
     uint32_t rank;
@@ -379,7 +379,7 @@ void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
     case XYL_NOTICE_LEAVING:
         xyl_context_leave_hear(context, notice);
         return;
-    case XYL_NOTICE_MISSING: /* a stage's */
+    case XYL_NOTICE_MISSING: /* for stages: notice.c calls their readers */
     case XYL_NOTICE_OFFER:
     case XYL_NOTICE_TAKE:
     case XYL_NOTICE_DECLINE:

@@ -13,16 +13,16 @@
 
 enum {
     EARLY_MAX = 1024,
-    REPEATS_MAX = 100,  /* of what could not be sent, */
-    REPEAT_NS = 1000000 /* later, and each time later */
+    REPEATS_MAX = 100,  /* of a notice that could not be sent */
+    REPEAT_NS = 1000000 /* before repeat n: n times as long */
 };
 
-/* One that is under way, or early. */
+/* A notice that is being sent, or that came too early. */
 typedef struct stored {
     xyl_event_t event;
     xylem_context_t *context;
     LIST_ENTRY(stored) others;
-    xyl_timer_t timer; /* until it is sent once more */
+    xyl_timer_t timer; /* until it is sent again */
     uint32_t peer, repeats;
     xyl_notice_t notice;
 } stored_t;
@@ -33,7 +33,7 @@ struct xyl_notices {
     xyl_event_t arrival;
     int is_posted;
     struct stored_list under_way;
-    /* About teams that other ranks have and this one is still making. */
+    /* Notices about teams that this rank is still making. */
     struct stored_list early;
     uint32_t early_count;
     xyl_task_t early_task;
@@ -55,7 +55,7 @@ static size_t stored_bytes(const xylem_context_t *context)
 
 static const uint64_t notice_tag = (uint64_t)XYL_SLOT_NOTICES << XYL_SLOT_AT;
 
-/* On the list; NULL: no memory. */
+/* Puts a copy on the list. NULL: no memory. */
 static stored_t *notice_store(xylem_context_t *context,
                               struct stored_list *list,
                               const xyl_notice_t *notice)
@@ -72,7 +72,7 @@ static stored_t *notice_store(xylem_context_t *context,
     return stored;
 }
 
-/* Off its list. */
+/* The notice is off its list. */
 static void stored_free(stored_t *stored)
 {
     xyl_timer_stop(&stored->context->engine.timers, &stored->timer);
@@ -90,11 +90,11 @@ static void stored_list_free(struct stored_list *list)
     }
 }
 
-/* ---- of teams that are being made ---- */
+/* ---- notices about teams that are being made ---- */
 
-/* Whoever has a team may tell of it before another has made it. 1: it is kept
- * until then. Each rank has its part in making a team, so that a rank that
- * makes none has those that it hears of, or has had them. */
+/* A rank may send notices about a team that this rank has not made yet. 1: the
+ * notice is kept until then. As each rank takes part in making a team, a rank
+ * that is making none has, or has had, every team that notices name. */
 static int early_keep(struct xyl_notices *notices, const xyl_notice_t *notice)
 {
     xylem_context_t *context = notices->context;
@@ -123,7 +123,7 @@ static void notice_take(struct xyl_notices *notices, xyl_notice_t *notice)
         xyl_failure_notice(notices->context, notice);
 }
 
-/* Off the list; NULL: there is none whose team is there. */
+/* Takes an early notice whose team is made off the list. NULL: none. */
 static stored_t *early_take(struct xyl_notices *notices)
 {
     xylem_context_t *context = notices->context;
@@ -183,7 +183,7 @@ static void notice_expect(struct xyl_notices *notices)
                             notice_bytes(context), &notices->arrival);
 }
 
-/* To the stage that it is for; where that does not listen, nothing is wanted.
+/* Hands a notice to its stage; if the stage does not listen, declines an offer.
  */
 static void notice_read(struct xyl_notices *notices)
 {
@@ -204,8 +204,8 @@ static void notice_read(struct xyl_notices *notices)
     xyl_notice_send(notices->context, from, notice);
 }
 
-/* It has come over the wire, where anybody may say anything. Of a call `about`
- * is no rank. */
+/* Checks a message from the wire, which may hold anything. `about` of a call is
+ * no rank. */
 static int is_notice(const xylem_context_t *context, xyl_notice_t *notice)
 {
     notice->text[sizeof notice->text - 1] = '\0';
@@ -261,7 +261,7 @@ static void notice_repeat(xyl_timer_t *timer, uint64_t now_ns)
         notice_post(outgoing);
 }
 
-/* There may be memory for it a little later. */
+/* A send that failed is repeated: there may be memory for it later. */
 static void notice_sent(xyl_event_t *event)
 {
     stored_t *outgoing = XYL_HOLDER(stored_t, event, event);
@@ -311,7 +311,7 @@ void xyl_notice_send(xylem_context_t *context, uint32_t peer,
         return;
     outgoing = notice_store(context, &context->notices->under_way, notice);
     if (outgoing == NULL)
-        return; /* others tell it, or it learns of this rank's end */
+        return; /* other ranks tell the peer, or it sees this rank's end */
     outgoing->event = (xyl_event_t){.handle = notice_sent};
     outgoing->timer.fire = notice_repeat;
     outgoing->peer = peer;

@@ -1,8 +1,8 @@
-/* Notices: what ranks tell each other beside their operations, over the net:
- * that a process has died, that a team has failed, what is agreed about that,
- * and that a rank leaves. They have a slot of their own in message tags, one
- * length, and one receive that is always posted. Off the data path: a notice
- * that is sent takes memory of the pool.
+/* Notices: messages over the net beside those of operations: that a process has
+ * died, that a team has failed, what ranks agree on then, and that a rank
+ * leaves. They have a slot of their own in message tags, one length, and one
+ * receive that is always posted. They are off the data path: sending a notice
+ * takes memory of the pool.
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_CORE_NOTICE_H
@@ -16,33 +16,33 @@
 struct xylem_team;
 
 typedef enum xyl_notice_kind {
-    XYL_NOTICE_DEAD,    /* the process of rank `about` */
-    XYL_NOTICE_FAILED,  /* the team, and why; by rank `about` */
-    XYL_NOTICE_UNMADE,  /* the team's child `number` is not there on a rank */
-    XYL_NOTICE_CALL,    /* what `from` waits in: see called.c; the call's
-                           number, `ballot` 1: by a tag, for `about` seconds,
-                           after `flags` refusals; as text `status` words */
-    XYL_NOTICE_VALUE,   /* of an agreement: from a rank to who collects */
-    XYL_NOTICE_OUTCOME, /* and what came of it */
+    XYL_NOTICE_DEAD,    /* the process of rank `about` has died */
+    XYL_NOTICE_FAILED,  /* the team has failed: cause `about`, reason `text` */
+    XYL_NOTICE_UNMADE,  /* a rank could not make the team's child `number` */
+    XYL_NOTICE_CALL,    /* `from` waits in a call (called.c): its `number`;
+                           `ballot` 1: it has a tag; for `about` seconds; after
+                           `flags` refusals; in `text`, `status` words */
+    XYL_NOTICE_VALUE,   /* a rank's value of an agreement, to its collector */
+    XYL_NOTICE_OUTCOME, /* the outcome of an agreement */
     XYL_NOTICE_LEAVING, /* `from` ends its context; `number` of a round */
-    /* From here on: from a stage to the same of another rank, which may be over
-     * there, or not begun; segments from `number` on are missing here, */
-    XYL_NOTICE_MISSING,
-    XYL_NOTICE_OFFER,  /* can be had here (waits for one of the next), */
-    XYL_NOTICE_TAKE,   /* are wanted, */
-    XYL_NOTICE_DECLINE /* or not any more */
+    /* From here on: from a stage to the same stage of another rank, where it
+     * may be over, or not begun. */
+    XYL_NOTICE_MISSING, /* `from` lacks the segments from `number` on */
+    XYL_NOTICE_OFFER,   /* `from` can send them, and waits for an answer: */
+    XYL_NOTICE_TAKE,    /* `from` wants the segments from `number` on, */
+    XYL_NOTICE_DECLINE  /* or no segments any more */
 } xyl_notice_kind_t;
 
 typedef struct xyl_notice {
     uint32_t kind;        /* xyl_notice_kind_t */
     uint32_t status;      /* xylem_status_t; of a call, how many words */
-    uint32_t from, about; /* ranks of the job; UINT32_MAX: nobody */
+    uint32_t from, about; /* ranks of the job; UINT32_MAX: none */
     uint64_t team;        /* its key */
     uint64_t number;      /* of a child, an agreement, a call, or a segment */
-    uint32_t ballot;      /* who collects, or the number of a stage */
+    uint32_t ballot;      /* the collector's number, or a stage's */
     uint32_t flags;       /* that are agreed on */
     char text[XYL_FAILURE_TEXT];
-    /* followed by a bit for each rank of the job: */
+    /* Then a bit for each rank of the job. */
 } xyl_notice_t;
 
 static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
@@ -50,7 +50,7 @@ static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
     return (uint64_t *)(void *)(notice + 1);
 }
 
-/* A stage that listens. */
+/* A stage that reads notices. */
 typedef struct xyl_notice_reader {
     uint64_t team;  /* its key */
     uint32_t stage; /* its number */
@@ -59,37 +59,37 @@ typedef struct xyl_notice_reader {
     LIST_ENTRY(xyl_notice_reader) others;
 } xyl_notice_reader_t;
 
-/* Where the context hears of nothing, the stage does not. */
+/* Without effect if the context has no notices. */
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
 void xyl_notice_leave(xyl_notice_reader_t *reader);
 
 /* Reserves the slot, and posts the receive. */
 xylem_status_t xyl_notices_start(xylem_context_t *context);
-/* 1: the others have all that was sent. */
+/* 1: every notice that was sent is delivered. */
 int xyl_notices_are_sent(const xylem_context_t *context);
-/* Gives the receive up, while there is a net. */
+/* Cancels the receive, before the net ends. */
 void xyl_notices_stop(xylem_context_t *context);
-/* When there is none any more. */
+/* Frees all, after the net has ended. */
 void xyl_notices_fini(xylem_context_t *context);
 
-/* This rank has one team more: what was told of it before is read now. Any
- * thread. */
+/* This rank has made a team: notices that came too early for it are read now.
+ * Any thread. */
 void xyl_notices_team_made(xylem_context_t *context);
 
-/* Room for one, from the context's pool, cleared but for kind, team and `from`;
- * NULL: no memory, or nothing can be told. Returned by xyl_notice_free. */
+/* A notice from the context's pool, cleared but for kind, team, `from` and
+ * `about` (none). NULL: no memory, or the context has no notices. Freed by
+ * xyl_notice_free. */
 xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
                              const struct xylem_team *team);
 void xyl_notice_free(xylem_context_t *context, xyl_notice_t *notice);
-/* Copies it. Nothing is sent to who has died, or to this rank itself. */
+/* Sends a copy, unless the peer has died or is this rank. */
 void xyl_notice_send(xylem_context_t *context, uint32_t peer,
                      const xyl_notice_t *notice);
-/* To all of a team. */
+/* Sends to all ranks of a team. */
 void xyl_notice_send_all(const struct xylem_team *team,
                          const xyl_notice_t *notice);
-/* To some of a team (NULL: of the job), so that all are told, however few fail
- * to pass it on, if each does so that hears of it first: to those 1, 2, 4, ...
- * ranks further on. */
+/* Sends to the ranks 1, 2, 4, ... further on in a team (NULL: in the job). If
+ * each of them spreads it in turn, all ranks are told, even when some fail. */
 void xyl_notice_spread(xylem_context_t *context, const struct xylem_team *team,
                        const xyl_notice_t *notice);
 

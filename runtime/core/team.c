@@ -22,8 +22,8 @@ static int lives_on_one_node(const xylem_team_t *team)
     return 1;
 }
 
-/* Teams that have a slot one after the other number their messages otherwise,
- * should one be left of the earlier. The world team has 0. */
+/* Teams that have one slot in turn begin with different numbers, in case a
+ * message of the earlier team is left. The world team begins with 0. */
 static uint32_t first_sequence(uint64_t key)
 {
     return key == XYL_TEAM_KEY_WORLD
@@ -31,7 +31,7 @@ static uint32_t first_sequence(uint64_t key)
                : (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* Those of a source that a team of this size does not need. */
+/* The bits of a tag's source that a team of this size does not need. */
 static uint64_t mark_bits(uint32_t size)
 {
     uint64_t bits = 0;
@@ -75,7 +75,7 @@ void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team)
         xyl_modules_bytes(context->modules, XYL_OWNER_TEAM, sizeof *team));
 }
 
-/* Back to what it needs of the room that was reserved. */
+/* Shrinks an array to the bytes that the team needs. */
 static void *array_fit(void *array, size_t bytes)
 {
     void *fit = array == NULL ? NULL : realloc(array, bytes);
@@ -117,15 +117,15 @@ static void team_release(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
 
-    /* First, so that nobody who looks at all teams meets what is going. */
+    /* First, so that a thread that looks at all teams does not find it. */
     pthread_mutex_lock(&context->lock);
     LIST_REMOVE(team, others);
     pthread_mutex_unlock(&context->lock);
     xyl_modules_team_ends(team);
     xyl_agreement_fini(team);
     /* Every operation of the team has completed here, so all messages for the
-     * slot have been matched and it may name another team. After a failure
-     * that is not known, and the slot is not used again. */
+     * slot have been matched and it may name another team. After a failure some
+     * may not have been, and the slot is not used again. */
     if (!xyl_team_has_failed(team) && team->slot < XYL_TEAM_SLOTS)
         xyl_context_slot_release(context, team->slot);
     pthread_mutex_destroy(&team->lock);
@@ -140,7 +140,7 @@ void xyl_team_reference(xylem_team_t *team)
 
 void xyl_team_unreference(xylem_team_t *team)
 {
-    /* Partner: the same, by whoever is last. */
+    /* Partner: the same, by the thread that is last. */
     if (atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) ==
         1)
         team_release(team);
@@ -228,7 +228,7 @@ xylem_status_t xylem_team_revoke(xylem_team_t *team)
     return xyl_team_fail_later(team, XYLEM_ERR_REVOKED, text);
 }
 
-/* The rank of the team; UINT32_MAX: none of its. */
+/* The rank in the team; UINT32_MAX: it is in none. */
 static uint32_t team_rank_of(const xylem_team_t *team, uint32_t world_rank)
 {
     uint32_t i;

@@ -4,16 +4,16 @@
  *   slot     14 bits  the team, as the *receiver* numbers it: each rank hands
  *                     out its own slots and tells the members once, so that
  *                     making a team needs no agreement on a number
- *   source   20 bits  the sender's rank in the team; above that, what a team of
- *                     fewer ranks leaves free, the mark: it depends on what is
- *                     called and on all calls before, so that no message of one
- *                     call is taken for another's, and who waits says so
+ *   source   20 bits  the sender's rank in the team; above the rank, in bits
+ *                     that a smaller team leaves free, the mark: a hash of this
+ *                     call and all before, so that a message matches no other
+ *                     call, and a rank that waits for it says so
  *   sequence 20 bits  the stage within the team, modulo 2^19: equal tags match
  *                     in order, so a wrap does no harm unless an operation is
  *                     still waiting when the team starts its 2^19th stage
- *                     after; the upper half is of calls with tags (tags.h)
- *   segment  10 bits  modulo 1024: what is in flight on an edge lies within two
- *                     windows, in a double tree of every other segment
+ *                     after; the upper half is for calls with tags (tags.h)
+ *   segment  10 bits  modulo 1024: the segments in flight on an edge lie within
+ *                     two windows; of every other segment, in a double tree
  */
 #ifndef XYL_RUNTIME_CORE_TEAM_H
 #define XYL_RUNTIME_CORE_TEAM_H
@@ -34,10 +34,10 @@ enum {
 };
 #define XYL_TEAM_KEY_WORLD (UINT64_C(1) << 32)
 
-/* Why a team can be used no more. */
+/* Why a team can no longer be used. */
 typedef struct xyl_failure {
     xylem_status_t status;
-    uint32_t rank; /* of the job, that has caused it; UINT32_MAX: unknown */
+    uint32_t rank; /* of the job: the cause; UINT32_MAX: unknown */
     char text[XYL_FAILURE_TEXT];
 } xyl_failure_t;
 
@@ -47,7 +47,7 @@ struct xylem_team {
     uint32_t size;
     uint32_t slot;
     int is_one_node; /* all ranks live on one */
-    int may_share;   /* memory of nodes: all ranks have agreed */
+    int may_share;   /* all ranks have agreed to share the nodes' memory */
     xylem_context_t *context;
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
@@ -58,20 +58,20 @@ struct xylem_team {
     _Atomic uint32_t persistent; /* requests that may be started again */
     _Atomic uint32_t has_failed; /* for good; then `failure` says why */
     xyl_failure_t failure;
-    uint64_t parent_key; /* of whom it is the child number */
+    uint64_t parent_key; /* of the team that it was made from */
     uint32_t child_number;
     _Atomic uint32_t children; /* that were begun; equal on all ranks */
     uint32_t recoveries; /* agreements before a shrink; equal on all ranks */
-    uint32_t unmade;     /* the first that a rank has not; 0: none */
+    uint32_t unmade;     /* first child that a rank could not make; 0: none */
     LIST_ENTRY(xylem_team) others;     /* of the context, by its lock */
     pthread_mutex_t lock;              /* what modules say */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
-    _Atomic(xyl_tags_t *) tags;        /* NULL: no call had one */
+    _Atomic(xyl_tags_t *) tags;        /* NULL: no call had a tag */
     xyl_called_t called;
     void *attached[]; /* [modules->count], see module.h */
 };
 
-/* Every node on which it has several ranks shares memory; all ranks know. */
+/* On all ranks alike, 1: its nodes of several ranks share memory. */
 static inline int xyl_team_shares(const xylem_team_t *team)
 {
     return team->may_share && team->context->all_nodes_share;
@@ -83,7 +83,7 @@ static inline uint32_t xyl_team_world_rank(const xylem_team_t *team,
     return team->world_ranks == NULL ? rank : team->world_ranks[rank];
 }
 
-/* The tag of a message from `source` to `destination` in this team, but for its
+/* The tag of a message from `source` to `destination` in this team, without its
  * mark. */
 static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
                                     uint32_t destination, uint32_t sequence,
@@ -97,19 +97,19 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
            (uint64_t)(sequence & 0x7ffff) << 10 | (segment & 0x3ff);
 }
 
-/* The memory of a team of at most so many ranks, with world_ranks and
+/* The memory of a team of at most `ranks_max` ranks, with world_ranks and
  * peer_slots for the caller to fill in; 0: the world team, which has neither.
- * It is taken before the others are told, so that whoever has told them has the
- * team. NULL: there is none; the reason is said. */
+ * A rank takes it before it tells the others, as it cannot fail to make the
+ * team afterwards. NULL: no memory; the error text says so. */
 xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max);
-/* Gives up what has not become a team; NULL is allowed. */
+/* Gives up memory that has not become a team; NULL is allowed. */
 void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team);
-/* `key` is told apart from those of all other teams of the job. */
+/* `key` differs from those of all other teams of the job. */
 void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
                      uint32_t rank, uint32_t size, uint32_t slot, uint64_t key);
 void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
-/* With the context's lock. 0: its last reference is being given up. */
+/* The context's lock is held. 0: the last reference is being given up. */
 int xyl_team_reference_if_used(xylem_team_t *team);
 
 /* ---- calls ---- */
@@ -118,14 +118,14 @@ static inline uint32_t xyl_team_sequence(uint64_t begun)
 {
     return (uint32_t)begun & ~XYL_SEQUENCE_TAGGED;
 }
-/* The next call in order takes so many numbers, of messages. Returns what was
- * begun before. Any thread. */
+/* The next call in order takes `sequences` numbers for its messages. Returns
+ * the first. Any thread. */
 static inline uint64_t xyl_team_begin(xylem_team_t *team, uint32_t sequences)
 {
     return atomic_fetch_add_explicit(&team->begun, sequences,
                                      memory_order_relaxed);
 }
-/* Of the messages of a call, by what was called with it. */
+/* The mark of a call's messages; `past`: see called.h. */
 static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
 {
     return past * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;

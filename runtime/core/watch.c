@@ -17,10 +17,10 @@
 enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 #define LOOK_NS UINT64_C(1000000000)
 
-/* How often SIGUSR1 has come. Of the process: signals know no context. */
+/* How often SIGUSR1 has come to the process: signals know no context. */
 static volatile sig_atomic_t dumps_wanted;
 
-/* ---- who is waited for ---- */
+/* ---- dumps: which ranks are waited for ---- */
 
 static void dump_stage(FILE *file, const xyl_stage_t *stage)
 {
@@ -82,7 +82,7 @@ static void dump_is_wanted(int signal)
     dumps_wanted = (sig_atomic_t)((dumps_wanted + 1) & 0xffff);
 }
 
-/* Not from a program that has a use for it. */
+/* Takes the signal unless the program uses it. */
 static void signal_take(void)
 {
     struct sigaction action = {.sa_handler = dump_is_wanted,
@@ -94,7 +94,7 @@ static void signal_take(void)
         (void)sigaction(SIGUSR1, &action, NULL);
 }
 
-/* ---- what others call ---- */
+/* ---- calls of other ranks ---- */
 
 static void compare(xyl_operation_t *operation)
 {
@@ -115,8 +115,8 @@ static void compare(xyl_operation_t *operation)
 /* ---- looks ---- */
 
 /* A process that is killed while it writes a message into another's shared
- * memory leaves a gap in UCX's queue there which nothing behind it can pass,
- * and UCX cannot tell. It may hold up who has ranks beside the dead. */
+ * memory leaves a gap in UCX's queue there, which no later message can pass;
+ * UCX does not notice. The gap may hold up a team of several local ranks. */
 static int may_be_held_up(const xyl_operation_t *operation)
 {
     const xylem_team_t *team = operation->request.team;

@@ -1,7 +1,8 @@
-/* Looks at operations that wait for long, once a second: compares what is
- * called with what others call, fails what has hung for its limit, and, once
- * a process has died, what UCX holds up; and writes down who is waited for,
- * when something hangs or SIGUSR1 has come, if XYLEM_HANG_DUMP names a file.
+/* Looks at operations that wait for long, once a second: compares this rank's
+ * calls with those of other ranks; fails operations that have hung for their
+ * limit and, once a process has died, those that UCX holds up; and, if
+ * XYLEM_HANG_DUMP names a file, writes down which ranks are waited for when an
+ * operation hangs or SIGUSR1 has come.
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_CORE_WATCH_H
@@ -10,9 +11,8 @@
 #include "runtime/core/context.h"
 
 void xyl_watch_init(xylem_context_t *context);
-/* From now on, if it has not begun before. */
+/* Starts the looks, unless they have started before. */
 void xyl_watch_start(xylem_context_t *context);
-/* One look. */
 void xyl_watch_look(xylem_context_t *context);
 
 #endif
