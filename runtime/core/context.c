@@ -31,8 +31,8 @@
 
 enum { BURIED_MAX = 16 };
 
-/* Contexts that were destroyed last: kept, empty, so that a handle used after
- * its destruction is recognised. Part of the process's state; see
+/* The contexts that were destroyed last, empty: kept so that a handle that is
+ * used after its destruction is recognised. Part of the process's state; see
  * docs/architecture.md. */
 static xylem_context_t *buried[BURIED_MAX];
 static unsigned burials;
@@ -120,7 +120,7 @@ static void errand_run(xyl_task_t *task)
     xyl_driver_t *driver = errand->driver;
 
     errand->run(errand->arg);
-    /* Partner: the load in errand_is_done. Then it is gone. */
+    /* Partner: the load in errand_is_done, after which the errand is gone. */
     atomic_store_explicit(&errand->is_done, 1, memory_order_release);
     xyl_driver_notify(driver);
 }
@@ -175,7 +175,7 @@ void xyl_context_execs_look_again(xylem_context_t *context)
 
 /* ---- creation ---- */
 
-/* As far as it has been created. */
+/* Ends a context, as far as it has been created. */
 static void dismantle(xylem_context_t *context)
 {
     context->magic = 0;
@@ -214,7 +214,7 @@ static void dismantle(xylem_context_t *context)
     context_bury(context);
 }
 
-/* The frame: everything that needs no other rank. Takes the settings over. */
+/* Creates the frame: all that needs no other rank. Takes the settings over. */
 static xylem_status_t frame_create(const xyl_context_parts_t *parts,
                                    const xyl_config_t *config,
                                    xylem_context_t **context_out)
@@ -293,7 +293,7 @@ xylem_status_t xyl_context_world_create(xylem_context_t *context)
     return XYLEM_OK;
 }
 
-/* A context whose creation has come to its end. */
+/* Ends a creation: hands out the context, or dismantles it. */
 static xylem_status_t hand_over(xylem_context_t *context, xylem_status_t status,
                                 xylem_context_t **context_out)
 {
@@ -347,7 +347,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     return hand_over(context, status, context_out);
 }
 
-/* NULL: all is as the library chooses. */
+/* `given` NULL: the library chooses all. */
 static xylem_status_t params_read(const xylem_context_params_t *given,
                                   xylem_context_params_t *params)
 {
@@ -360,7 +360,7 @@ static xylem_status_t params_read(const xylem_context_params_t *given,
                      sizeof *params);
 }
 
-/* As far as that is known before the ranks meet. */
+/* As far as the rank is known before the ranks meet. */
 static int is_first_rank(const xylem_bootstrap_t *bootstrap)
 {
     return bootstrap != NULL && bootstrap->struct_bytes >=
@@ -412,10 +412,10 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
 
 typedef struct drain {
     xylem_context_t *context;
-    uint32_t held; /* active, and the user's to wait for */
+    uint32_t held; /* active requests that the user has to wait for */
 } drain_t;
 
-/* No request is under way; or one is that is not the library's to wait for. */
+/* 1: no request is under way, or one that the user has to wait for is. */
 static int requests_are_over(void *arg)
 {
     drain_t *drain = arg;
@@ -455,13 +455,13 @@ static xylem_status_t drain(xylem_context_t *context)
     return XYLEM_OK;
 }
 
-/* A thread whose callback has told this one that all is over may be in its turn
- * still. */
+/* Waits for a thread that may still be in its turn, though its callback has
+ * told this thread that all is over. */
 static void last_turn(xylem_context_t *context)
 {
     while (!xyl_engine_try_own(&context->engine))
         sched_yield();
-    xyl_engine_turn(&context->engine); /* a request that was freed just now */
+    xyl_engine_turn(&context->engine); /* discards requests freed just now */
     xyl_engine_disown(&context->engine);
 }
 

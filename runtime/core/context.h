@@ -23,9 +23,9 @@
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
-    /* Teams that a rank is in at once, and what is no team's. */
+    /* Teams that a rank is in at once, and slots of no team. */
     XYL_TEAM_SLOTS = (1 << 14) - 2,
-    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors who make a team */
+    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors that make a team */
     XYL_SLOT_NOTICES,
     XYL_SLOT_AT = 50,      /* in tags */
     XYL_FAILURE_TEXT = 240 /* bytes, with the final 0 */
@@ -48,11 +48,11 @@ typedef struct xyl_context_parts {
     xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
     int tells;                /* ranks tell each other of failures */
     uint32_t node_ranks_max;  /* of the largest node; 0: few */
-    const xyl_net_ops_t *net; /* one that needs no connecting */
+    const xyl_net_ops_t *net; /* a net that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */
-    xyl_exec_registration_t exec;    /* one more; ops NULL: none */
-    const xyl_observer_t *observer;  /* NULL: nobody looks on */
+    xyl_exec_registration_t exec;    /* one more executor; ops NULL: none */
+    const xyl_observer_t *observer;  /* NULL: none */
     const xyl_config_files_t *files; /* NULL: no file of settings is read */
     const char *const *settings;
 } xyl_context_parts_t;
@@ -73,44 +73,44 @@ struct xylem_context {
     xyl_engine_t engine;
     xyl_driver_t driver;
     xyl_net_t *net;
-    uint64_t noise_budget; /* bytes: what is set, or the library's choice */
+    uint64_t noise_budget; /* bytes: as set, or the library's choice */
     uint64_t window_bytes; /* of a piece on a node, at most */
     struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
-    struct xyl_shm_node *node;      /* what it is part of; see context_shm.h */
-    int all_nodes_share;            /* every node of several ranks has one; all
-                                       ranks know */
+    struct xyl_shm_node *node;      /* owns `shm`; see context_shm.h */
+    int all_nodes_share;            /* 1, on all ranks: nodes of several ranks
+                                       share memory */
     struct event *shm_watch;        /* ends a sleep; NULL: never sleeps */
     xyl_heap_t heap;                /* of xylem_alloc */
-    xyl_execs_t execs;              /* who works on what kind of memory */
-    const xyl_observer_t *observer; /* NULL: nobody looks on */
+    xyl_execs_t execs;              /* one for each kind of memory */
+    const xyl_observer_t *observer; /* NULL: none */
     struct xyl_recorder *recorder;  /* NULL: XYLEM_TRACE names no file */
-    int tables_differ;              /* that ranks have found for XYLEM_TUNING */
-    uint64_t past_caches; /* bytes that an operation writes, from which
-                             on it copies past the caches */
+    int tables_differ;              /* between ranks, for XYLEM_TUNING */
+    uint64_t past_caches; /* an operation that writes so many bytes copies past
+                             the caches */
     uint64_t reuse_bytes; /* that the node's ranks had better write before they
-                             write the same again; 0: it does not matter */
+                             reuse a window; 0: it does not matter */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_blobs_t hellos;         /* of the peers, */
-    xyl_blobs_t reaches;        /* and their addresses */
+    xyl_blobs_t hellos;         /* of the peers: first exchange, */
+    xyl_blobs_t reaches;        /* and second: their addresses */
     xyl_peer_t *peers;
     int owns_peers;
-    struct xyl_notices *notices;   /* NULL: nobody is told of failures */
-    struct xyl_switches *switches; /* until nodes are found in them */
+    struct xyl_notices *notices;   /* NULL: ranks tell each other nothing */
+    struct xyl_switches *switches; /* until the nodes are found in them */
     uint32_t switch_levels;
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
-    struct xyl_liveness *liveness;     /* NULL: nobody is watched */
-    struct xyl_node_watch *node_watch; /* NULL: another rank's matter */
+    struct xyl_liveness *liveness;     /* NULL: this rank watches none */
+    struct xyl_node_watch *node_watch; /* NULL: none, or another rank has it */
     xylem_team_t *world;
-    pthread_mutex_t lock; /* team_slots, and what modules say */
+    pthread_mutex_t lock; /* team_slots, and members that modules name */
     const xyl_modules_t *modules;
     uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
-    uint64_t slot_next; /* where one is looked for: used ones rest long */
+    uint64_t slot_next; /* the search begins here: slots are reused late */
     LIST_HEAD(, xylem_request) requests; /* all, guarded by `lock` */
     /* Remote tasks that were handed over and have not ended, and resident
-     * kernels: others hold them, and the context. */
+     * kernels: until they end, the context cannot. */
     _Atomic uint32_t tasks_held;
     _Atomic uint32_t teams_made;
-    /* That others may have, and this rank has yet to make. Any thread. */
+    /* Teams that this rank has yet to make, and others may have. Any thread. */
     _Atomic uint32_t teams_begun;
     _Atomic uint32_t detached;     /* operations; see detach.h */
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
@@ -118,12 +118,12 @@ struct xylem_context {
     LIST_HEAD(, xyl_operation) operations; /* active, newest first */
     LIST_HEAD(, xylem_request) zombies;
     uint64_t held_bytes;            /* see detach.h */
-    struct xyl_operation *deferred; /* until there is room; NULL: none */
+    struct xyl_operation *deferred; /* waits for room; NULL: none */
     xyl_event_t failure_event;
     int failure_is_queued;
     xyl_timer_t watch_timer; /* see watch.h */
     int has_local_dead;
-    int dumps_seen; /* of those that were asked for */
+    int dumps_seen; /* signals for a dump that were handled */
     xyl_triggers_t triggers;
     xyl_lines_t lines;
     xyl_leaving_t leaving;
@@ -140,18 +140,18 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *params,
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
 
-/* For who creates it: its net; and the team of all ranks, when all else is
- * there. */
+/* For the code that creates a context: attaches its net; and creates the team
+ * of all ranks, after all else. */
 void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
 xylem_status_t xyl_context_world_create(xylem_context_t *context);
 
-/* Team slots name teams in message tags; each rank hands out its own.
- * XYL_TEAM_SLOTS: none is free. Any thread. */
+/* Team slots name teams in message tags; each rank hands out its own. Returns
+ * XYL_TEAM_SLOTS if none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
 
-/* This rank has its part in making a team from here on; and it is made, or
- * comes to nothing. Any thread. */
+/* This rank begins to make a team; and has made it, or given it up. Any thread.
+ */
 static inline void xyl_context_team_begins(xylem_context_t *context)
 {
     atomic_fetch_add_explicit(&context->teams_begun, 1, memory_order_relaxed);
@@ -161,8 +161,8 @@ static inline void xyl_context_team_ended(xylem_context_t *context)
     atomic_fetch_sub_explicit(&context->teams_begun, 1, memory_order_relaxed);
 }
 
-/* Before a call is planned, whose buffers may lie in memory of a kind that
- * there was none of before. */
+/* Before a call is planned: its buffers may lie in a kind of memory that was
+ * absent before. */
 void xyl_context_execs_look_again(xylem_context_t *context);
 static inline void xyl_context_execs_look(xylem_context_t *context)
 {
@@ -170,8 +170,8 @@ static inline void xyl_context_execs_look(xylem_context_t *context)
         xyl_context_execs_look_again(context);
 }
 
-/* Any thread: runs run(arg) on the progressing thread, in a callback at once,
- * and returns when it has. */
+/* Runs run(arg) on the progressing thread and returns afterwards. Any thread;
+ * in a callback, run(arg) is called at once. */
 void xyl_context_do(xylem_context_t *context, void (*run)(void *arg),
                     void *arg);
 
@@ -179,7 +179,7 @@ void xyl_context_do(xylem_context_t *context, void (*run)(void *arg),
 void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,
                                char *text, size_t bytes);
 
-/* How many nodes the job has, numbered from 0 without gaps. */
+/* How many nodes the job has; they are numbered from 0 without gaps. */
 uint32_t xyl_context_nodes(const xylem_context_t *context);
 
 xylem_status_t xyl_context_check(const xylem_context_t *context,

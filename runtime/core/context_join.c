@@ -24,8 +24,8 @@
 
 /* ---- the parts ---- */
 
-/* Whoever starts a program by a launcher that does not offer PMIx gets as many
- * jobs as there are processes, where one was meant. */
+/* A launcher that does not offer PMIx makes each process a job of its own,
+ * where the user meant one job. */
 static void warn_of_launcher(void)
 {
     static const char *const sizes[] = {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -90,7 +90,7 @@ static uint32_t local_ranks(const xylem_context_t *context)
     return count;
 }
 
-/* That this machine's ranks may run on, all together. */
+/* How many cores this machine's ranks may run on, all together. */
 static uint32_t local_cores(const xylem_context_t *context)
 {
     xyl_cpus_t all = {{0}};
@@ -125,8 +125,8 @@ static xylem_status_t driver_choose_and_start(xylem_context_t *context,
     return xyl_driver_start(&context->driver, &context->engine, &params);
 }
 
-/* Being able to be woken costs UCX a little with every message, so it is asked
- * for only where it is needed. */
+/* A net that can wake a sleeper costs UCX a little with every message, so only
+ * ranks that may sleep ask for it. */
 static xylem_status_t net_create(xylem_context_t *context, int are_together,
                                  int can_sleep)
 {
@@ -144,9 +144,9 @@ static xylem_status_t net_create(xylem_context_t *context, int are_together,
     return status;
 }
 
-/* The next rank on this machine, if nothing but messages can reach it; the
- * number of ranks: none. Where those cannot reach it either it could not be
- * told of that later, and would wait for ever. */
+/* The rank to connect to at once: without shared memory, the next on this
+ * machine; the number of ranks: none. If messages cannot reach that rank, it
+ * could not be told later, and would wait for ever. */
 static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
@@ -180,9 +180,9 @@ static xylem_status_t net_connect(xylem_context_t *context,
     return status;
 }
 
-/* ---- the first exchange: who are they ---- */
+/* ---- the first exchange: who the ranks are ---- */
 
-/* Tells the other ranks and asks them, also when this one gives up with
+/* Exchanges descriptions with the other ranks, also if this one gives up with
  * `status`. */
 static xylem_status_t meet_peers(xylem_context_t *context,
                                  xylem_status_t status, int *are_together_out,
@@ -208,10 +208,10 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     return status;
 }
 
-/* ---- the second: how are they reached ---- */
+/* ---- the second: how to reach them ---- */
 
-/* The lowest rank of a node reads the machine, for all of it; *count_out: of
- * these, 0 for who does not read. */
+/* The lowest rank of a node reads the machine for all of the node's ranks.
+ * *count_out: how many these are; unchanged on ranks that do not read. */
 static xylem_status_t machine_read(const xylem_context_t *context,
                                    xyl_machine_t *machine_out,
                                    xylem_place_t **places_out,
@@ -239,7 +239,7 @@ static xylem_status_t machine_read(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
-/* As meet_peers; *addresses_out: of their nets, from malloc, also after a
+/* As meet_peers. *addresses_out: of the ranks' nets, from malloc, also after a
  * failure. */
 static xylem_status_t reach_peers(xylem_context_t *context,
                                   xylem_status_t status,
@@ -264,7 +264,7 @@ static xylem_status_t reach_peers(xylem_context_t *context,
     }
     status =
         xyl_reach_exchange(context->bootstrap, &mine, context->peers, &reach);
-    /* What goes wrong from here on is said at once: after the last exchange the
+    /* From here on errors are printed at once: after the last exchange the
      * launcher may end this rank because of another. */
     xyl_log_let_go();
     free(places);
@@ -274,12 +274,12 @@ static xylem_status_t reach_peers(xylem_context_t *context,
     return status;
 }
 
-/* ---- what may fail on one rank ---- */
+/* ---- parts that may fail on one rank ---- */
 
-/* What messages will need, and is not open yet: connections to other machines
- * take up to two each, and a few ranks are enough for whoever is in trees; on
- * this machine UCX opens what it maps for a moment. A rank that cannot answer
- * when it is asked would leave the others waiting, so it says so now. */
+/* Checks for the descriptors that messages will need: up to two for each
+ * connection to another machine, of which a rank in trees has a few; and those
+ * of memory that UCX maps on this machine, for a moment. A rank that lacked
+ * them later could not answer, and the others would wait, so it fails now. */
 static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
 {
     enum { FOR_A_MOMENT = 12, OF_PEER = 2, OTHERS_MAX = 16 };
@@ -287,9 +287,9 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
     unsigned needed =
         FOR_A_MOMENT + OF_PEER * (others < OTHERS_MAX ? others : OTHERS_MAX);
 
-    if (context->node_watch != NULL) /* with who listens, and both sides */
+    if (context->node_watch != NULL) /* the listener, and both directions */
         needed += 1 + 2 * XYL_LOOKOUT_AHEAD;
-    /* To wake the others, and to read what they share. */
+    /* To wake the other local ranks, and to read the memory they share. */
     if (xyl_descriptors_are_left(needed + (may_sleep ? OF_PEER : 1) * local))
         return XYLEM_OK;
     xyl_liveness_spare_descriptors(context);
@@ -300,7 +300,7 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
                     needed);
 }
 
-/* All that may still fail on this rank. */
+/* Starts all parts that may still fail on this rank. */
 static xylem_status_t parts_start(xylem_context_t *context,
                                   xyl_driver_mode_t mode, uint32_t cores,
                                   const void *const *addresses,
@@ -335,7 +335,7 @@ static xylem_status_t parts_start(xylem_context_t *context,
 
 /* ---- the last exchange ---- */
 
-/* What a rank says last of its start. */
+/* A rank's contribution to the last exchange. */
 typedef struct outcome {
     uint32_t status;
     uint32_t trouble; /* xyl_shm_trouble_t */
@@ -382,7 +382,7 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
     }
     told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
                                              sizeof mine, &all);
-    /* A rank that has died is why there is no connection with it. */
+    /* A rank has died: hence the net could not connect to it. */
     if (status == XYLEM_OK ||
         (status == XYLEM_ERR_NET && told == XYLEM_ERR_PROC_FAILED))
         status = told;
@@ -399,8 +399,8 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-/* An eighth: send and receive buffers, what is shared between, and what the
- * program does with them want the caches, too. */
+/* An eighth of the cache, as send and receive buffers, the windows between them
+ * and the program's own data need room there, too. */
 static void set_past_caches(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
@@ -408,10 +408,10 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
-/* Meets the other ranks, creates the net, and connects. A rank where something
- * fails, also before (`status`), takes part in all exchanges all the same: the
- * others wait for it. Of another version nobody knows what it exchanges next.
- */
+/* Meets the other ranks, creates the net, and connects. A rank takes part in
+ * all exchanges even if it has failed, also before (`status`), as the others
+ * wait for it. It stops after the first if a rank is of another version, whose
+ * later exchanges are unknown. */
 static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
                                xyl_machine_t *machine_out)
 {
@@ -440,17 +440,17 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     return agree_on_start(context, status, trouble);
 }
 
-/* Writing to lines that another core has just read takes several times as long
- * as to those that it has read some time ago; and what goes round in more than
- * all cores' own caches hold comes from the one behind them. A quarter of these
- * was best, or nearly so, with 2 and with 16 ranks. */
+/* Writing to a cache line takes several times as long if another core has just
+ * read it as if it was read some time ago; but windows larger than all cores'
+ * own caches together are read from the cache behind them. A quarter of these
+ * caches was best, or nearly so, with 2 and with 16 ranks. */
 static void set_reuse_bytes(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
     context->reuse_bytes = machine->own_cache_bytes * local_ranks(context) / 4;
 }
 
-/* Before the ranks meet, so that it is said once. */
+/* Before the ranks meet, so that the error is printed once. */
 static xylem_status_t check_core(const xyl_config_t *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_CONF);

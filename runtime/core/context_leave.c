@@ -5,8 +5,8 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/notice.h"
 
-/* A launcher that may not take note of the dead must not hold the others; and
- * of a team that has failed some messages are received by nobody. */
+/* Some launchers do not notice that a rank has died, and would hold the others
+ * in the fence; and no rank receives some messages of a failed team. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
 static int context_has_failures(const xylem_context_t *context)
@@ -14,8 +14,8 @@ static int context_has_failures(const xylem_context_t *context)
     return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
 }
 
-/* Of a team that has failed nothing is received any more, nor of any other team
- * here; of those that have not failed nothing should come. */
+/* If a team has failed: drops the messages of all teams that still come in, as
+ * this rank receives none any more. Teams that have not failed have none. */
 static void drop_the_rest(xylem_context_t *context)
 {
     const xyl_net_ops_t *ops = context->net->ops;
@@ -32,7 +32,8 @@ static void drop_the_rest(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* The net is empty here, or a peer is gone and it never will be. */
+/* 1: this rank's net is empty; or a peer has failed, so that it never will be.
+ */
 static int is_flushed(void *arg)
 {
     xylem_context_t *context = arg;
@@ -62,14 +63,14 @@ static int is_fenced(void *arg)
            ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
 }
 
-/* ---- where the fence blocks ---- */
+/* ---- before a fence that blocks ---- */
 
 static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
 {
     xyl_notice_t *notice = xyl_notice_new(context, XYL_NOTICE_LEAVING, NULL);
 
     if (notice == NULL)
-        return; /* the others wait until their time is up */
+        return; /* the others wait until their time limit */
     notice->number = context->leaving.round;
     xyl_notice_send(
         context, (uint32_t)(((uint64_t)context->rank + hop) % context->ranks),
@@ -77,8 +78,8 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
     xyl_notice_free(context, notice);
 }
 
-/* Rounds of a barrier by dissemination. 1: all ranks are in it, and nothing is
- * under way. */
+/* Rounds of a dissemination barrier. 1: all ranks are in it, and this rank's
+ * notices are sent. */
 static int leave_further(xylem_context_t *context)
 {
     xyl_leaving_t *leaving = &context->leaving;
@@ -86,7 +87,7 @@ static int leave_further(xylem_context_t *context)
 
     while (hop < context->ranks) {
         if (!leaving->has_told && !xyl_notices_are_sent(context))
-            return 0; /* what it still has to say comes before its goodbye */
+            return 0; /* its other notices go before its goodbye */
         if (!leaving->has_told)
             tell_of_leaving(context, (uint32_t)hop);
         leaving->has_told = 1;
@@ -135,9 +136,9 @@ static int flush(xylem_context_t *context, uint64_t limit_ns)
            XYLEM_OK;
 }
 
-/* Who blocks in a fence answers nobody: neither the first message to a process
- * nor one of a failed team, which needs to be dropped. So all have had their
- * answers before one blocks. 0: goodbyes are left undelivered. */
+/* A rank that blocks in a fence answers no messages: neither the first from a
+ * process nor those of a failed team, which it must drop. So all ranks meet by
+ * notices before one blocks. 0: notices are left undelivered. */
 static int leave_together(xylem_context_t *context, uint64_t limit_ns,
                           uint64_t flush_ns)
 {
@@ -149,8 +150,8 @@ static int leave_together(xylem_context_t *context, uint64_t limit_ns,
     return flush(context, flush_ns);
 }
 
-/* Survivors of a failure wait for each other, too: who is gone early is taken
- * for dead by those who have not come so far. */
+/* Survivors of a failure wait for each other, too: the others would take a rank
+ * that exits early for dead. */
 void xyl_context_leave(xylem_context_t *context)
 {
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
@@ -161,7 +162,7 @@ void xyl_context_leave(xylem_context_t *context)
     if (atomic_load_explicit(&context->failed_teams, memory_order_relaxed) !=
             0 &&
         flush_ns > AFTER_FAILURE_NS_MAX)
-        flush_ns = AFTER_FAILURE_NS_MAX; /* in the fence they go on */
+        flush_ns = AFTER_FAILURE_NS_MAX; /* messages go on in the fence */
     is_left = !xyl_context_drain(context, flush_ns);
     is_left |= !flush(context, flush_ns);
     is_left |= !leave_together(context, limit_ns, flush_ns);

@@ -7,21 +7,20 @@
 #include "runtime/base/status.h"
 
 enum {
-    /* Reductions in a fixed order keep about three messages of 8
-     * ranks and ten of 32 for those who are held up 10 % of the time. */
+    /* Reductions in a fixed order hold about three messages on 8 ranks, and
+     * ten on 32, for ranks that are held up 10 % of the time. */
     BUDGET_OF_RANK = 32 << 20,
     /* With half of it 8 ranks lose twice as much to bursts of 20 ms in calls of
      * 4 MiB; twice as much saves nothing. */
     BUDGET_MIN = 512 << 20,
     BUDGET_MAX = 1536 << 20,
-    /* Pieces of which all publish their input stay as short as they were with a
-     * smaller budget. */
+    /* Pieces for which all ranks publish their input do not gain from larger
+     * budgets. */
     WINDOW_OF_RANK = 2 << 20,
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,
     WINDOWS_MIN = 4, /* that a budget has room for at least */
-    /* Beyond the room in which ranks may drift apart: what needs no such room.
-     */
+    /* For memory that does not let ranks drift apart. */
     REGION_BYTES_MORE = 64 << 20
 };
 
@@ -32,7 +31,7 @@ static uint64_t within(uint64_t bytes, uint64_t least, uint64_t most)
     return bytes < most ? bytes : most;
 }
 
-/* What is set, or the library's choice for a node of so many ranks. */
+/* The setting, or the library's choice for a node of `ranks` ranks. */
 static uint64_t budget_for(const xylem_context_t *context, uint32_t ranks)
 {
     if (context->config.noise_budget != 0)
@@ -82,7 +81,7 @@ static int is_member(const xylem_context_t *context, uint32_t rank)
            peer->place.node == context->peers[context->rank].place.node;
 }
 
-/* What keeps this rank from sharing memory, if anything. */
+/* Joins; returns what keeps this rank from sharing memory, if anything. */
 static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
 {
     xyl_shm_member_t *members = calloc(context->ranks, sizeof *members);
@@ -106,7 +105,7 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
     return trouble;
 }
 
-/* All of a node share memory, or none. */
+/* All ranks of a node share memory, or none. */
 static void use_or_warn(xylem_context_t *context,
                         const xyl_shm_trouble_t *troubles)
 {
@@ -135,7 +134,7 @@ static void use_or_warn(xylem_context_t *context,
     context->engine.shm = context->heap.shm = context->shm;
 }
 
-/* Somewhere several ranks are on a node: all ranks say alike. */
+/* 1, on all ranks alike: some node has several ranks. */
 static int is_possible(const xylem_context_t *context)
 {
     return is_wanted(context) && xyl_context_nodes(context) < context->ranks;

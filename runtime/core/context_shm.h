@@ -1,9 +1,9 @@
-/* The part of a context's life that is its node's shared memory:
+/* A context's use of its node's shared memory, in the order of calls:
  *
- *   prepare   before the ranks have told each other of themselves
- *   join      after that: this rank can, or what keeps it from that
- *   watch     with the driver started: others end this rank's sleep
- *   settle    sets context->shm where all of the node can
+ *   prepare   before the ranks' first exchange
+ *   join      afterwards: maps the memory, or says why this rank cannot
+ *   watch     with the driver started: lets others end this rank's sleep
+ *   settle    sets context->shm if all ranks of the node have joined
  *   unwatch   before the driver is stopped
  *   destroy   after everything that uses it; also for contexts without
  */
@@ -13,16 +13,16 @@
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
-/* Sets the context's noise budget, once it is known how many ranks the largest
- * node of the job has: all ranks plan with the same. */
+/* Sets the context's noise budget, for which all ranks use the number of ranks
+ * on the largest node of the job: they must plan alike. */
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
-/* What this rank offers to those of its node. */
+/* Writes the offer of this rank to the others of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out);
 xyl_shm_trouble_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
-/* `troubles`: of all ranks, as they have joined. That there is no shared memory
- * is no failure; it is warned of. */
+/* `troubles`: what `join` has returned on each rank. A node without shared
+ * memory is no failure; one rank prints a warning. */
 void xyl_context_shm_settle(xylem_context_t *context,
                             const xyl_shm_trouble_t *troubles);
 void xyl_context_shm_unwatch(xylem_context_t *context);

@@ -4,8 +4,8 @@
 
 enum { LINE_BYTES = 64 };
 
-/* Every state begins on a line of its own. Returns where the last one ends;
- * `attached` NULL: only that. */
+/* Lays each state on cache lines of its own. Returns where the last one ends;
+ * sets `attached` unless it is NULL. */
 static size_t lay_out(const xyl_modules_t *modules, xyl_owner_t owner,
                       size_t bytes, char *memory, void **attached)
 {
