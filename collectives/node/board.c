@@ -20,14 +20,14 @@ _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
 
 enum {
     SLOTS_FIRST = 16, /* that a board begins with; a power of two */
-    /* Of a slot's window; as a part of the longest, and at most. */
+    /* Of a slot's window: its part of the longest, and its bounds. */
     WINDOW_PART = 1536,
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
     WINDOW_MOST = 32 << 10,
-    UNPOOLED_MOST = 128 << 10,   /* of a piece's, beside the slots: */
-    UNPOOLED_OF_ALL = 512 << 10, /* where all seats wait for all */
-    ASKED_MAX = 4,               /* seats before another that it waits for */
+    UNPOOLED_MOST = 128 << 10,   /* of a piece, beside the slots */
+    UNPOOLED_OF_ALL = 512 << 10, /* if all seats wait for all */
+    ASKED_MAX = 4,               /* seats that another lets go first */
     WINDOWS_AT_ONCE = 2,         /* a group, made together */
     GROUPS = (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) / WINDOWS_AT_ONCE,
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
@@ -43,8 +43,9 @@ static size_t to_page(size_t at)
     return (at + page - 1) / page * page;
 }
 
-/* Of many seats, windows beside the slots are longer: who takes one of the pool
- * there meets many others that want to say where it is, and who has left it. */
+/* Boards of many seats have longer windows beside the slots: with a window of
+ * the pool, many seats write the same words to say where it is and that they
+ * have left it. */
 static size_t slot_window_max(uint32_t seats)
 {
     size_t bytes = (size_t)seats * WINDOW_OF_SEAT;
@@ -54,8 +55,8 @@ static size_t slot_window_max(uint32_t seats)
     return bytes < WINDOW_MOST ? bytes : (size_t)WINDOW_MOST;
 }
 
-/* One line per seat says how far it is; then who waits for these lines, and how
- * many have come. */
+/* One line per seat says how far the seat is; then come marks of seats that
+ * wait for these lines, and the count of seats that have come. */
 static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
 {
     const size_t line = XYL_BOARD_LINE_BYTES;
@@ -78,7 +79,7 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.window_bytes = window_bytes / WINDOW_PART / line * line;
     if (layout.window_bytes > slot_window_max(seats))
         layout.window_bytes = slot_window_max(seats);
-    /* That of the last slot goes on behind it. */
+    /* The window of a piece in the last slot goes on behind that slot's. */
     layout.berths_at =
         to_page(layout.windows_at + (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) *
                                         layout.window_bytes);
@@ -126,14 +127,14 @@ static _Atomic uint64_t *come_count(const xyl_board_t *board)
     return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at);
 }
 
-/* Seats that have left the board; in the same line, behind the word for those
- * above. */
+/* Seats that have left the board; in the line of the counter, behind the first
+ * word for the layers above. */
 static _Atomic uint64_t *left_count(const xyl_board_t *board)
 {
     return come_count(board) + 2;
 }
 
-/* The next piece of whichever seat was furthest when it left; likewise. */
+/* The furthest `next` of all seats that have left; in the same line. */
 static _Atomic uint64_t *furthest(const xyl_board_t *board)
 {
     return come_count(board) + 3;
@@ -170,7 +171,7 @@ static xyl_board_t *board_alloc(const xyl_seats_t *seats, const uint32_t *ranks)
     return board;
 }
 
-/* Each seat has its part made, so that all work at it. */
+/* Each seat has its part of the memory made, so that all share the work. */
 static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
@@ -180,8 +181,8 @@ static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
         shm->ops->prepare(shm, memory + board->seats.own * part, part);
 }
 
-/* All of it, from this seat's part on, so that seats which do so together make
- * different pages and find those of the others made. */
+/* Has all of the memory made, from this seat's part on: seats that do so
+ * together make different pages, and find those of the others made. */
 static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
@@ -193,8 +194,8 @@ static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
     shm->ops->prepare(shm, memory, before);
 }
 
-/* Each time as much again as there was, so that a team that says little takes
- * little. Trees and parcels come page by page. */
+/* Makes as many slots again as there were, so that a team with few calls takes
+ * little memory. Trees and parcels come page by page. */
 static void slots_prepare(xyl_board_t *board)
 {
     uint64_t from = board->slots_prepared;
@@ -234,8 +235,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
     return XYLEM_OK;
 }
 
-/* Those of pieces that not all seats have retired, as a call has failed. Nobody
- * looks at them any more. */
+/* Gives back the windows of pieces that not all seats have retired, as a call
+ * has failed. No seat looks at them any more. */
 static void windows_give_back(const xyl_board_t *board)
 {
     uint64_t i, bytes, place, end = xyl_board_get(board, furthest(board));
@@ -323,8 +324,8 @@ static void starved_set(xyl_board_t *board, int is_starved)
 
 /* ---- windows ---- */
 
-/* Groups of windows from `first` on: each time as many again as there are, for
- * the system makes many pages at once faster than one after the other. */
+/* Makes groups of windows from `first` on, as many again as there are: the
+ * system makes many pages at once faster than one after the other. */
 static void windows_prepare(xyl_board_t *board, size_t first)
 {
     size_t bytes = WINDOWS_AT_ONCE * board->layout.window_bytes, end = first;
@@ -386,10 +387,10 @@ char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes)
     return memory;
 }
 
-/* What is said of the window of a piece. Seats that begin it together would
- * each take one, and all but one give theirs back: the same window would not
- * stay in the caches. So each waits a moment for those that are asked before
- * it. */
+/* The word that says where a piece's window is. Seats that begin the piece
+ * together would each take a window, and all but one give theirs back: the same
+ * window would not stay in the caches. So each waits a moment for the seats
+ * asked before it. */
 static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
                            const _Atomic uint64_t *word)
 {
@@ -407,8 +408,8 @@ static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
     return seen;
 }
 
-/* A seat that calls something else would use a window of another size, or write
- * to another place of it. */
+/* 1: this seat may use the window. A seat that calls something else would use a
+ * window of another size, or write to another place of it. */
 static int is_for(const xyl_board_t *board, uint64_t number, uint64_t past)
 {
     _Atomic uint64_t *word =
@@ -457,8 +458,8 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
                      bytes);
 }
 
-/* The last seat gives the window back; before it says that it has retired the
- * piece, so that whoever waits for that finds it. */
+/* The last seat gives the window back before it says that it has retired the
+ * piece: a seat that waits for that then finds the window. */
 static void pooled_leave(const xyl_board_t *board, uint64_t number,
                          size_t bytes)
 {
@@ -479,7 +480,7 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
 
 /* ---- beginning ---- */
 
-/* As far as it is known who is how far. */
+/* 1: the piece begins, as far as this seat knows the others' done lines. */
 static inline int try_to_begin(xyl_board_t *board,
                                const xyl_board_extent_t *extent,
                                uint64_t number, char **window_out)
@@ -498,7 +499,8 @@ static inline int try_to_begin(xyl_board_t *board,
     return *window_out != NULL;
 }
 
-/* Looks who is how far; and once more, as it says that it waits before. */
+/* Looks at all done lines. If the piece may not begin, says that this seat
+ * waits, then looks once more. */
 static int look_and_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
                           uint64_t number, char **window_out)
 {
@@ -556,7 +558,7 @@ void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
         pooled_leave(board, number, extent->bytes);
     if (!note_retired(board, number, extent->stride))
         return;
-    /* Store, then look who waits; they mark themselves, then look. */
+    /* Store, then look for marks; waiting seats mark themselves, then look. */
     board->seats.shm->ops->set(board->seats.shm, line, board->done, NULL, 0);
     xyl_seats_wake(&board->seats, starved_marks(board), line, board->done);
 }

@@ -15,30 +15,29 @@
  *
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
- * that every seat knows number and slot of each without a word from the
- * others; if these have to say how many there are, they do so in a piece
+ * that every seat knows number and slot of each without a word from the others;
+ * seats that have to tell one another how many there are do so in a piece
  * before (number.c). A piece with more payload than a slot's window has the
  * numbers of up to WINDOWS_MAX slots, and their windows. Nothing in a slot is
  * ever cleared: values begin with the number of their piece, and only grow.
  *
- * Longer windows come from the node's pool (progress/shm/pool.h). Whoever is
- * the first to begin a piece takes one, and says in the slot where it is, by a
- * swap; one that comes second to that gives its own back. The last seat to
- * retire the piece gives back the window of all. Where the pool has none the
- * piece waits until it is the oldest that is not retired by all, and then has
- * the reserve, which no other piece can have by then.
+ * Longer windows come from the node's pool (progress/shm/pool.h). The first
+ * seat to begin a piece takes one, and says in the slot where it is, by a swap;
+ * a seat whose swap fails gives its own back. The last seat to retire the piece
+ * gives the window back. If the pool has none, the piece waits until it is the
+ * oldest that is not retired by all, and then has the reserve, which no other
+ * piece can have by then.
  *
- * A slot of a piece may be used when all seats have retired the pieces that had
- * it before. Waiting for older pieces of their own board only, the oldest can
- * always go on, whatever other teams do. How many pieces fit is how far seats
- * may drift apart: a seat that has done its part leaves, and its data stays.
+ * A piece may use its slot when all seats have retired the pieces that had the
+ * slot before. Pieces wait for older ones of their own board only, so the
+ * oldest can always go on, whatever other teams do. Seats may drift apart by as
+ * many pieces as fit: a seat that has done its part leaves, and its data stays.
  *
  * Windows of pieces in which a seat has failed come back when the last seat
- * leaves the board, and those of boards with a seat that has died do not; every
+ * leaves the board; those of a board with a seat that has died do not. Every
  * board has its reserve.
  *
- * The progressing thread, except where noted.
- */
+ * The progressing thread, except where noted. */
 #ifndef XYL_COLLECTIVES_BOARD_H
 #define XYL_COLLECTIVES_BOARD_H
 
@@ -68,7 +67,7 @@ enum {
 /* A seat's line of a slot, which nobody else writes. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
-    _Atomic uint64_t call; /* what it calls; share.c */
+    _Atomic uint64_t call; /* what the seat calls; share.c */
     _Atomic uint64_t past; /* that, and all that it has called before */
     union {
         _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
@@ -88,8 +87,8 @@ typedef struct xyl_board_common {
                                                               is */
     _Atomic uint64_t left; /* how often a seat has left a window, in all the
                                pieces that have had the slot */
-    _Atomic uint64_t user; /* the mark of those who use the window, by a swap of
-                              whoever comes first */
+    _Atomic uint64_t user; /* the mark of the seats that use the window, by the
+                              first one's swap */
     _Atomic uint64_t lent; /* bytes of the window, if it is the pool's, from
                               when one is taken until it is given back */
 } xyl_board_common_t;
@@ -102,8 +101,8 @@ typedef struct xyl_board_extent {
     uint64_t before; /* bytes of windows of the pool that pieces before had */
     uint32_t stride; /* numbers of each piece */
     int is_pooled;   /* windows come from the pool */
-    int is_marked;   /* seats that call something else have none of them */
-    uint64_t past;   /* equal for seats that call the same, and have */
+    int is_marked;   /* seats that call something else cannot begin */
+    uint64_t past;   /* equal for seats that call the same, and always have */
 } xyl_board_extent_t;
 
 static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
@@ -130,59 +129,59 @@ typedef struct xyl_board {
     uint64_t key;
     char *memory;
     xyl_board_layout_t layout;
-    uint64_t next;           /* piece, not handed out yet */
-    uint64_t past;           /* of what was called; above all its upper bits */
+    uint64_t next;           /* number that no piece has yet */
+    uint64_t past;           /* of all calls so far; above all its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
     uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
     uint32_t groups_prepared;                        /* how many of these */
     size_t reserve_prepared;                         /* bytes */
     uint64_t pooled_bytes; /* of all windows of the pool so far */
     uint64_t handed_bytes; /* of runs that this seat took to hand them on */
-    /* Retired by this seat: all below, and single ones beyond. */
+    /* Retired by this seat: all below `done`, and single ones beyond. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
     uint64_t done_by_all; /* as last seen */
     int is_starved;       /* this seat waits for others' done lines */
     /* Stages under way, in the order of their pieces; see stage.c. */
     TAILQ_HEAD(, xyl_node_stage) stages;
-    struct xyl_node_stage *unnumbered; /* the first that has no numbers yet */
-    unsigned polls_from;          /* the place there of who is polled first */
-    LIST_ENTRY(xyl_board) others; /* that are busy */
+    struct xyl_node_stage *unnumbered; /* the first without numbers */
+    unsigned polls_from;          /* place of the stage that is polled first */
+    LIST_ENTRY(xyl_board) others; /* on the list of busy boards */
     struct xyl_board *next_left;  /* see node.c */
     uint64_t parent_key;          /* see kept.h */
     int has_place;                /* in the directory, which this rank drew */
 } xyl_board_t;
 
-/* Bytes that a piece may have beside the slots, where windows have at most
- * `window_bytes`. More of them leave fewer slots for other pieces; where all
+/* Bytes that a piece may have beside the slots, on a board whose windows have
+ * at most `window_bytes`. More bytes leave fewer slots for other pieces; if all
  * seats wait for all in the piece (`all_wait`), no seat is far ahead of the
- * others, and needs few. */
+ * others, and few slots are enough. */
 uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes,
                             int all_wait);
 
 /* Bytes that a board takes whose windows have at most `window_bytes`. */
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes);
 
-/* `ranks` (copied) in the order of seats; all of them call it with the same
- * key, sizes and pool, of which a window has at most three eighths. The pool
+/* `ranks` (copied) in the order of seats; all of them call this with the same
+ * key, sizes and pool. A window has at most three eighths of the pool, which
  * outlives the board. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
 xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
                                 uint64_t key, const uint32_t *ranks,
                                 uint32_t seats, uint32_t seat,
                                 size_t window_bytes, xyl_board_t **board_out);
-/* 1 when all seats have created it. Before, it is not to be destroyed: memory
- * that all who have come so far have left is not there for the others. */
+/* 1: all seats have created the board. It must not be destroyed before: memory
+ * that all seats so far have left is not there for later ones. */
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 
-/* The next `pieces` pieces, with windows of `bytes`. */
+/* Takes the next `pieces` pieces, with windows of `bytes`. */
 void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
                     int all_wait, xyl_board_extent_t *extent_out);
 int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
                            uint64_t piece, char **window_out);
 void xyl_board_slots_prepare(xyl_board_t *board);
 
-/* As many of the same as were taken before. */
+/* Takes as many of the same as were taken before. */
 static inline void xyl_board_take_again(xyl_board_t *board,
                                         xyl_board_extent_t *extent)
 {
@@ -195,9 +194,8 @@ static inline void xyl_board_take_again(xyl_board_t *board,
         xyl_board_slots_prepare(board);
 }
 
-/* 1 when the piece may begin; its window, or NULL. From 0 on, this seat is
- * woken when others retire pieces. Every seat that begins a piece retires it.
- */
+/* 1: the piece may begin; its window, or NULL. 0: this seat is woken when
+ * others retire pieces. Every seat that begins a piece retires it. */
 static inline int xyl_board_begin(xyl_board_t *board,
                                   const xyl_board_extent_t *extent,
                                   uint64_t piece, char **window_out)
@@ -209,13 +207,13 @@ static inline int xyl_board_begin(xyl_board_t *board,
     *window_out = NULL;
     return 1;
 }
-/* Bytes of a run of the pool, by the name that whoever took it has told. */
+/* The memory of a run of the pool, by the name that its taker has told. */
 char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece);
 
-/* Words for those above, in the line of the counter. */
+/* Words for the layers above, in the line of the counter. */
 typedef enum xyl_board_spare {
     XYL_SPARE_CALLS = 1, /* their place in the line */
     XYL_SPARE_TAGS = 4
@@ -271,7 +269,7 @@ static inline xyl_pairs_words_t *xyl_board_tree(const xyl_board_t *board,
                                              board->layout.tree_bytes);
 }
 
-/* What bytes take that share no line with others. */
+/* The bytes rounded up to whole lines, which are shared with no others. */
 static inline uint64_t xyl_board_whole_lines(uint64_t bytes)
 {
     return (bytes + XYL_BOARD_LINE_BYTES - 1) / XYL_BOARD_LINE_BYTES *
@@ -291,9 +289,9 @@ static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
     return number << XYL_BOARD_COUNT_BITS | count;
 }
 
-/* Instead of it where a seat that calls something else may come first: the
+/* The value where a seat that calls something else may come first: the
  * generation of the slot, as values only grow, and bits of what was called.
- * Those of seats that call the same are equal, and even. */
+ * Marks of seats that call the same are equal, and even. */
 static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
 {
     return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |

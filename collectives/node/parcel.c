@@ -64,7 +64,8 @@ int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out)
            claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_TAKEN);
 }
 
-/* What the sender does not change any more; wakes it. */
+/* Stores a claim that the sender changes no more once again, to wake the
+ * sender. */
 static void claim_tell(const xyl_parcel_way_t *way, xyl_parcel_claim_t claim)
 {
     xyl_board_set(way->board, &way->line->is.parts.claim, value_of(way, claim),
@@ -88,7 +89,8 @@ void xyl_parcel_refuse(const xyl_parcel_way_t *way)
 
 /* ---- in parts ---- */
 
-/* So long that the whole of it is under way at once, if that may be. */
+/* The length of the next part. The whole parcel is under way at once, if its
+ * parts may be so long. */
 static uint64_t next_bytes(const xyl_parcel_way_t *way, uint64_t least,
                            uint64_t most, uint64_t begin)
 {
@@ -113,7 +115,7 @@ int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
     assert(bytes != 0 && parcel->begin == parcel->end);
     if (value_of(way, parcel->parts) - taken >= XYL_PARCEL_PARTS)
         return 0;
-    /* Seats that do so together begin to look in different places. */
+    /* Seats that take runs together begin to look in different places. */
     parcel->run = xyl_shm_pool_take(board->pool, bytes,
                                     board->handed_bytes * seats +
                                         board->seats.own * bytes);
@@ -156,7 +158,8 @@ int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
         memory_order_relaxed);
     bytes = place >> RUN_BITS;
     parcel->run = (uint32_t)(place & ((1U << RUN_BITS) - 1));
-    /* Whoever calls something else may have written there; the team fails. */
+    /* A seat that calls something else may have written there; the team
+     * fails. */
     if (bytes == 0 || bytes > way->bytes - parcel->begin ||
         (parcel->run == 0
              ? bytes > way->cell_bytes

@@ -1,10 +1,10 @@
-/* Parcels: what one seat hands another in a piece, of a length that it alone
- * knows for sure. Parcels have lines of their own, a seat's for each slot,
- * where nothing else is ever written. Both sides of a parcel know whose it goes
- * by, and no other seat looks there (but where a seat has one block for several
- * others, which all look at its own). A parcel has one of the forms of
- * program.h (xyl_form_t). This is the protocol of those that go in parts, and
- * of those that the receiver may read in the sender's memory.
+/* Parcels: blocks that one seat hands another in a piece, of a length that the
+ * sender alone knows for sure. Parcels have lines of their own, a seat's for
+ * each slot, where nothing else is ever written. Both sides of a parcel know
+ * whose line it goes by, and no other seat looks there, except that all
+ * receivers of a single block look at the sender's line. A parcel has one of
+ * the forms of program.h (xyl_form_t). This is the protocol of parcels in
+ * parts, and of those that the receiver may read in the sender's memory.
  *
  *   the sender                             the receiver
  *     resets sent and taken                  waits for the count,
@@ -13,26 +13,26 @@
  *       places[k mod PARTS] = run            reads, gives the run back,
  *       sent = k + 1                         taken = k + 1
  *
- * The sender waits for nobody unless PARTS of its parts are not taken yet; and
- * where the pool has no run, it waits until all are taken, and has the cell for
- * the next part. So a parcel goes on whatever other seats and teams do, when
+ * The sender waits for the receiver only if PARTS parts are not taken yet, or
+ * if the pool has no run: then until all parts are taken, and the cell is free
+ * for the next one. So a parcel goes on whatever other seats and teams do, when
  * both its ends have come to the piece.
  *
- * A sender may offer its memory before it has parts made. Who has the block is
- * said by a word that both swap:
+ * A sender may offer its memory before it makes parts. A word that both sides
+ * swap says which of them has the block:
  *
  *   offered --receiver--> taken --receiver--> read
  *      |  \                 |  \
  *      |   `----receiver----|---`--> refused: it cannot read there
  *      `-------sender-------'---> kept: it goes in parts
  *
- * The sender is done when the block was read. It takes it back from a receiver
- * that does not come, or does not get on: then what this has read counts for
- * nothing, as the sender may have left meanwhile. So it does when its call
- * fails.
+ * The sender is done when the block was read. It takes the block back from a
+ * receiver that does not come, or does not get on, and when its own call fails:
+ * then what the receiver has read counts for nothing, as the sender may have
+ * left meanwhile.
  *
- * What is called is said in the parcel as well as in seats' lines (share.c).
- * The progressing thread. */
+ * A parcel says what its sender calls, as a seat's line does (share.c). The
+ * progressing thread. */
 #ifndef XYL_COLLECTIVES_PARCEL_H
 #define XYL_COLLECTIVES_PARCEL_H
 
@@ -40,8 +40,8 @@
 
 enum {
     XYL_PARCEL_SHORT = 96, /* bytes */
-    /* Of a cell behind a line that goes between two seats: for parts, where the
-     * pool is empty. */
+    /* Of a cell behind a line between two seats: for parts, if the pool is
+     * empty. */
     XYL_PARCEL_CELL_LEAST = 128,
     XYL_PARCEL_PARTS = 8, /* under way */
     XYL_PARCEL_PART_BITS = 24
@@ -59,7 +59,7 @@ typedef struct xyl_parcel_line {
             /* Parts, behind the number of the piece: they grow. */
             _Atomic uint64_t sent, taken;
             _Atomic uint64_t lies;  /* where, in the sender's memory */
-            _Atomic uint64_t claim; /* who has it, behind the number */
+            _Atomic uint64_t claim; /* which side has it, behind the number */
             /* The length of a part and its run; 0: it is in the cell. */
             _Atomic uint64_t places[XYL_PARCEL_PARTS];
         } parts;
@@ -69,7 +69,7 @@ typedef struct xyl_parcel_line {
 _Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_LINE_BYTES,
                "a parcel's head is a line");
 
-/* What a line between two seats takes, with its cell, at least. */
+/* Bytes of a line between two seats, with its cell, at least. */
 enum {
     XYL_PARCEL_BETWEEN_LEAST = sizeof(xyl_parcel_line_t) + XYL_PARCEL_CELL_LEAST
 };
@@ -80,7 +80,7 @@ typedef struct xyl_parcel_head {
     char bytes[];
 } xyl_parcel_head_t;
 
-/* Who has a block. */
+/* Which side has a block. */
 typedef enum xyl_parcel_claim {
     XYL_PARCEL_KEPT,
     XYL_PARCEL_OFFERED,
@@ -89,12 +89,12 @@ typedef enum xyl_parcel_claim {
     XYL_PARCEL_REFUSED
 } xyl_parcel_claim_t;
 
-/* How far one of both sides is with a parcel that goes in parts. */
+/* How far one side is with a parcel that goes in parts. */
 typedef struct xyl_parcel {
     int has_begun;
-    int reads;           /* the receiver, where it lies */
-    uint64_t lies;       /* that is, in the sender's memory */
-    uint64_t since;      /* the sender has offered it */
+    int reads;           /* the receiver reads it in the sender's memory */
+    uint64_t lies;       /* where it lies in the sender's memory */
+    uint64_t since;      /* when the sender offered it */
     uint32_t run;        /* of the present part */
     uint64_t parts;      /* that are done with */
     uint64_t begin, end; /* bytes of the parcel; equal: there is no part */
@@ -105,8 +105,8 @@ typedef struct xyl_parcel_way {
     xyl_board_t *board;
     uint64_t number; /* piece */
     xyl_parcel_line_t *line;
-    const xyl_parcel_line_t *told; /* that says its length: this one, or the
-                                      own one of the seat that hands */
+    const xyl_parcel_line_t *told; /* says the length: `line`, or the own line
+                                      of the sender's seat */
     char *cell;
     uint64_t cell_bytes, bytes; /* of all */
     uint32_t other;             /* seat */
@@ -118,30 +118,31 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
     return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
-/* The sender, before it posts the count: offers what lies there, not NULL. */
+/* The sender, before it posts the count: offers the block at `lies`; NULL:
+ * none. */
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
-/* 0: nobody has prepared it in this piece. After the sender's count was seen.
- */
+/* 0: no seat has prepared the parcel in this piece. After the sender's count
+ * was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
-/* Who has it. */
+/* Which side has the block. */
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);
-/* The sender, of one that is not read yet. 0: it has been, or was refused. */
+/* The sender takes the block back. 0: it was read, or refused. */
 int xyl_parcel_keep(const xyl_parcel_way_t *way);
-/* The receiver, after the count was seen. 1: it is to read it at
- * *lies_out, and say that it has; or that it cannot, with or without that. */
+/* The receiver, after the count was seen. 1: it is to read the block at
+ * *lies_out, then say that it has, or refuse. It may refuse without a claim. */
 int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out);
-/* 0: it counts for nothing, and the block goes in parts. */
+/* 0: what was read counts for nothing, and the block goes in parts. */
 int xyl_parcel_was_read(const xyl_parcel_way_t *way);
 void xyl_parcel_refuse(const xyl_parcel_way_t *way);
 /* 1: there is a part, to be written to `memory`, of at least `part_bytes` if
  * they are left, and not above `most` or a cell. */
 int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
                          uint64_t most, xyl_parcel_t *parcel);
-/* It is written. */
+/* The part is written. */
 void xyl_parcel_sent(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
 /* 1: there is a part to be read. After the count was seen. */
 int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
-/* It was read. */
+/* The part was read. */
 void xyl_parcel_taken(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
 
 #endif
