@@ -14,8 +14,8 @@ enum {
      * 4 MiB; twice as much saves nothing. */
     BUDGET_MIN = 512 << 20,
     BUDGET_MAX = 1536 << 20,
-    /* Pieces for which all ranks publish their input do not gain from larger
-     * budgets. */
+    /* Pieces for which all ranks publish their input keep the length that they
+     * had with a smaller budget. */
     WINDOW_OF_RANK = 2 << 20,
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,

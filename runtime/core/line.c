@@ -10,19 +10,19 @@
 enum { WORD_BYTES = 128, RING_FIRST = 64 };
 
 struct xyl_line {
-    uint64_t stream; /* its number, which no other of the process has */
+    uint64_t stream; /* its number, unique in the process */
     uint64_t *word;  /* written by the stream */
-    uint64_t added;  /* by the lock, as is the ring */
+    uint64_t added;  /* guarded by the lock, as is the ring */
     uint64_t mask;
     xyl_line_step_t *ring;
     uint64_t taken; /* the progressing thread's */
 };
 
-/* ---- looking: the progressing thread ---- */
+/* ---- polling: the progressing thread ---- */
 
 static unsigned line_poll(xyl_lines_t *lines, xyl_line_t *line)
 {
-    /* The stream's write comes behind all that its work has written. */
+    /* Partner: the stream's write, which follows all writes of its work. */
     uint64_t reached = __atomic_load_n(line->word, __ATOMIC_ACQUIRE);
     unsigned done = 0;
 
@@ -43,7 +43,7 @@ static unsigned lines_poll(void *arg)
 {
     xylem_context_t *context = arg;
     xyl_lines_t *lines = &context->lines;
-    /* Partner: the release of whoever has added it. */
+    /* Partner: the release in line_create. */
     uint32_t i,
         count = atomic_load_explicit(&lines->count, memory_order_acquire);
     unsigned done = 0;
@@ -52,7 +52,7 @@ static unsigned lines_poll(void *arg)
         done += line_poll(lines, lines->all[i]);
     if (done != 0)
         xyl_triggers_run(context);
-    /* Who adds a step counts it first, and has the lines armed then. */
+    /* A thread that adds a step first counts it, then has the lines armed. */
     if (atomic_load(&lines->awaited) == 0) {
         xyl_engine_restless_remove(&context->engine,
                                    (xyl_source_t){lines_poll, context});
@@ -108,7 +108,7 @@ static xyl_line_t *line_find(const xyl_lines_t *lines, uint64_t stream)
     return NULL;
 }
 
-/* NULL: no memory, or too many. By the lock. */
+/* NULL: no memory, or too many lines. The lock is held. */
 static xyl_line_t *line_create(xyl_lines_t *lines, xyl_exec_t *exec,
                                uint64_t stream)
 {
@@ -140,7 +140,7 @@ static xyl_line_t *line_create(xyl_lines_t *lines, xyl_exec_t *exec,
     return line;
 }
 
-/* Room for one more; by the lock. */
+/* Makes room for one more step. 0: no memory. The lock is held. */
 static int line_has_room(xyl_line_t *line)
 {
     uint64_t records = line->mask + 1, i;
@@ -159,7 +159,7 @@ static int line_has_room(xyl_line_t *line)
     return 1;
 }
 
-/* By the lock. */
+/* The lock is held. */
 static xylem_status_t step_add(xyl_lines_t *lines, xyl_exec_t *exec,
                                const xyl_cuda_library_t *library, void *stream,
                                const xyl_line_step_t *step, int *error)
@@ -201,7 +201,7 @@ xylem_status_t xyl_line_add(xylem_context_t *context, const char *call,
     pthread_mutex_unlock(&lines->lock);
     if (status != XYLEM_OK)
         atomic_fetch_sub(&lines->awaited, 1);
-    if (is_first) /* others may have come meanwhile */
+    if (is_first) /* also if this step failed: others may have been added */
         xyl_context_do(context, lines_arm, &errand);
     if (status != XYLEM_OK)
         return xyl_fail(status, "%s: %s", call,

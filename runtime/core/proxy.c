@@ -17,7 +17,7 @@ enum {
     RECORDS_MAX = 1 << 20,
     TAGS_DEFAULT = 256,
     TAGS_MAX = 1 << 20,
-    EARLY_MAX = 1 << 20, /* counters of a tag that nobody has registered */
+    EARLY_MAX = 1 << 20, /* counters of a tag that is not bound yet */
     BATCH = 64
 };
 
@@ -33,7 +33,7 @@ struct xylem_proxy {
     xylem_context_t *context;
     _Atomic uint32_t status; /* xylem_status_t */
     xylem_device_queue_t queue;
-    uint64_t *tail; /* for those who post */
+    uint64_t *tail; /* read by threads that post */
     uint64_t taken;
     void *owned; /* [owned_bytes]; NULL: the memory is the caller's */
     size_t owned_bytes;
@@ -124,8 +124,8 @@ static unsigned proxy_poll(xylem_proxy_t *proxy)
         record_take(proxy, what, count << 1 >> 1);
         proxy->taken++;
     }
-    /* Partner: the acquire in xylem_device_ticket_: the places may be used
-     * again. */
+    /* The places may be used again. Partner: the acquire in
+     * xylem_device_ticket_. */
     if (done != 0)
         __atomic_store_n(proxy->tail, proxy->taken, __ATOMIC_RELEASE);
     return done;
@@ -154,7 +154,7 @@ static xylem_status_t proxy_check(const xylem_proxy_t *proxy, const char *call)
                     "%s: the proxy is NULL or has been destroyed", call);
 }
 
-/* What the progressing thread is asked to do. */
+/* A request to the progressing thread, to arm or to bind. */
 typedef struct proxy_errand {
     xylem_proxy_t *proxy;
     int is_armed;
@@ -273,7 +273,7 @@ static xylem_status_t args_read(const xylem_proxy_args_t *given,
     return XYLEM_OK;
 }
 
-/* Its queue in `memory`. */
+/* Lays out the queue in `memory`. */
 static void proxy_lay_out(xylem_proxy_t *proxy, const xylem_proxy_args_t *args,
                           void *memory)
 {

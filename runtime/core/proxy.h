@@ -4,15 +4,15 @@
  *
  *   device: many threads ──▶ records ──▶ progressing thread ──▶ tag ──▶ trigger
  *
- * Queues that are armed are a source of the engine, of which each gives at most
- * BATCH records in a turn, so that none keeps others waiting. Counts of a tag
- * that no trigger is bound to yet are kept. */
+ * The armed queues are a source of the engine. Each gives at most BATCH records
+ * in a turn, so that none keeps others waiting. Counts of a tag that no trigger
+ * is bound to yet are kept. */
 #ifndef XYL_RUNTIME_CORE_PROXY_H
 #define XYL_RUNTIME_CORE_PROXY_H
 
 #include "include/xylem.h"
 
-/* Frees those that are left; before the context's triggers. */
+/* Frees the proxies that are left; before the context's triggers. */
 void xyl_proxies_fini(xylem_context_t *context);
 
 #endif

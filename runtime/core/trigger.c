@@ -91,7 +91,7 @@ static uint64_t threshold_of(const xylem_trigger_args_t *args, uint64_t segment)
                                xyl_operation_length(operation, segment));
 }
 
-/* Of the context, not of the request yet. NULL: no memory. */
+/* Makes a trigger that is not bound to its request yet. NULL: no memory. */
 static xylem_trigger_t *trigger_make(xylem_context_t *context,
                                      const xylem_trigger_args_t *args)
 {
@@ -225,7 +225,7 @@ xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
     return failure_outcome(trigger);
 }
 
-/* A stream has got to it. */
+/* A stream has reached the step of xylem_stream_trigger. */
 static void stream_counted(void *arg, uint64_t index, uint64_t n)
 {
     xylem_trigger_t *trigger = arg;
@@ -304,7 +304,7 @@ void xyl_trigger_release(xylem_trigger_t *trigger)
     xyl_pool_release(&context->pool, trigger, trigger->bytes);
 }
 
-/* After the tasks of its counters. */
+/* The last task of a trigger, after those of its counters. */
 static void trigger_last_run(xyl_task_t *task)
 {
     xylem_trigger_t *trigger = XYL_HOLDER(xylem_trigger_t, task, task);

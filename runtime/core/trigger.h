@@ -1,14 +1,14 @@
 /* Triggers: counters that begin work when they reach their thresholds.
  *
- * A counter counts down to 0, by one atomic subtraction of whoever counts, and
- * fires when it gets there. It is then the progressing thread's until that has
- * done what is to be done, and adds the threshold again: so each multiple of
- * the threshold fires exactly once, however many counts have come meanwhile.
+ * Any thread counts, by one atomic subtraction; a counter that gets to 0 fires.
+ * The progressing thread then acts, and adds the threshold again: so each
+ * multiple of the threshold fires exactly once, however many counts have come
+ * meanwhile.
  *
- *   ARMED    left > 0; at 0 it fires
- *   FIRED    left <= 0; acts in this turn: begun at once, it is ARMED again
- *            (left += threshold), else
- *   WAITING  as the request is under way or was not started; FIRED again then
+ *   ARMED    left > 0; fires at 0
+ *   FIRED    left <= 0; acts in this turn: ARMED again (left += threshold) if
+ *            the action begins at once, else WAITING
+ *   WAITING  for the request to end or to start; then FIRED again
  *
  * All but counting happens on the progressing thread. trigger.c has the life of
  * a trigger, trigger_counter.c its counting and acting, triggered.c the
@@ -36,21 +36,21 @@ typedef struct xyl_triggers {
 xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
                                  const char *call);
 xylem_context_t *xyl_trigger_context(const xylem_trigger_t *trigger);
-/* Any thread: it is not destroyed while somebody names it. */
+/* Any thread: a trigger that is named cannot be destroyed. */
 void xyl_trigger_name(xylem_trigger_t *trigger);
 void xyl_trigger_unname(xylem_trigger_t *trigger);
-/* The progressing thread: counts up; what fires begins with the next
- * xyl_triggers_run. XYLEM_ERR_INVALID_ARG, without words: there is no such
- * counter, or n is beyond what a counter takes. */
+/* The progressing thread: counts; a counter that fires acts in the next
+ * xyl_triggers_run. XYLEM_ERR_INVALID_ARG, without a text: there is no such
+ * counter, or n is larger than XYL_TRIGGER_COUNT_MAX. */
 xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
                                       uint64_t n);
 void xyl_triggers_run(xylem_context_t *context);
-/* The progressing thread: those of requests whose teams have failed fail, also
- * when nothing is under way, as there may be who waits for their words. */
+/* The progressing thread: fails the triggers of requests whose teams have
+ * failed, even of idle ones: the user may wait for a trigger's word. */
 void xyl_triggers_fail(xylem_context_t *context);
 
 void xyl_triggers_init(xylem_context_t *context);
-/* Frees those that are left. */
+/* Frees the triggers that are left. */
 void xyl_triggers_fini(xylem_context_t *context);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* ---- counting: any thread ---- */
 
-/* 1: it has got to 0. What was written before any of the counts is visible to
- * whoever gets there. */
+/* 1: the counter has got to 0. This thread then sees what other threads wrote
+ * before they counted. */
 static int counter_count(xyl_trigger_counter_t *counter, int64_t n)
 {
     int64_t left =
@@ -31,14 +31,13 @@ xylem_status_t xyl_trigger_failure(const xylem_trigger_t *trigger)
                                                 memory_order_relaxed);
 }
 
-/* Partner: the acquire of whoever waits for the word. */
+/* Partner: the acquire of the user's thread that waits for the word. */
 static void word_write(const xylem_trigger_t *trigger, uint64_t word)
 {
     if (trigger->word != NULL)
         __atomic_store_n(trigger->word, word, __ATOMIC_RELEASE);
 }
 
-/* So do those that would have been counted up. */
 void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
 {
     for (; trigger != NULL && xyl_trigger_failure(trigger) == XYLEM_OK;
@@ -50,7 +49,6 @@ void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
     }
 }
 
-/* If its team has. */
 void xyl_trigger_fail_with_team(xylem_trigger_t *trigger)
 {
     const xylem_team_t *team;
@@ -78,8 +76,7 @@ static void counter_fired(xyl_trigger_counter_t *counter)
                        others);
 }
 
-/* What it has fired for, so often, has begun. Counts may have come meanwhile.
- */
+/* Its action has begun `times` times. Counts may have come meanwhile. */
 static void counter_arm(xyl_trigger_counter_t *counter, int64_t times)
 {
     const int64_t more = counter->threshold * times;
@@ -96,7 +93,7 @@ static void trigger_done(xylem_trigger_t *trigger, int64_t times)
 
     if (trigger->word != NULL)
         word_write(trigger, *trigger->word + 256 * (uint64_t)times);
-    /* That of a request without segments has no counter. */
+    /* The trigger of a request without segments has no counter. */
     if (then != NULL && then->counters != 0 &&
         counter_count(then->counter, times))
         counter_fired(then->counter);
@@ -146,7 +143,7 @@ static void trigger_take_segment(xyl_trigger_counter_t *counter)
         counter_wait(counter);
 }
 
-/* As often as counts have asked for it, at once. */
+/* Acts as often as the counter has reached its threshold, at once. */
 static void trigger_nothing(xyl_trigger_counter_t *counter)
 {
     const int64_t left =
@@ -181,7 +178,7 @@ static void counter_act(xyl_trigger_counter_t *counter)
     }
 }
 
-/* One after the other: what is done may fire others. */
+/* Lets counters act one after the other, as an action may fire others. */
 void xyl_triggers_run(xylem_context_t *context)
 {
     xyl_triggers_t *triggers = &context->triggers;

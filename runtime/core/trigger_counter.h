@@ -1,5 +1,5 @@
-/* A trigger and its counters from inside: what counts, what fires, what fails.
- * See trigger.h. */
+/* A trigger and its counters from inside: counting, firing, failing. See
+ * trigger.h. */
 #ifndef XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
 #define XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
 
@@ -8,13 +8,13 @@
 
 #define XYL_TRIGGER_COUNT_MAX (INT64_C(1) << 48)
 
-/* One for each segment, or one; each on a line of its own, as many threads
- * count on it. */
+/* A trigger has one for each segment, or one; each on a cache line of its own,
+ * as many threads count on it. */
 struct xyl_trigger_counter {
     _Alignas(64) _Atomic int64_t left;
     xylem_trigger_t *trigger;
     int64_t threshold;
-    xyl_task_t task;                          /* it has fired */
+    xyl_task_t task;                          /* submitted when it fires */
     STAILQ_ENTRY(xyl_trigger_counter) others; /* fired, or waiting */
 };
 
@@ -26,15 +26,15 @@ struct xylem_trigger {
     xylem_trigger_fn fn;
     void *arg;
     xylem_trigger_t *then;
-    _Atomic uint32_t named; /* as `then` of so many, or by proxies */
+    _Atomic uint32_t named; /* by triggers' `then`, proxies and streams */
     uint64_t *word;
     int is_by_bytes;
     _Atomic uint32_t status; /* xylem_status_t */
     xyl_event_t call_event;
     int is_called;   /* call_event is pushed, or fn has not returned */
-    int is_over;     /* its memory goes when that is no longer so */
+    int is_over;     /* freed when is_called is 0 */
     size_t bytes;    /* of its memory */
-    xyl_task_t task; /* the last of it */
+    xyl_task_t task; /* frees the trigger */
     struct xyl_trigger_counters waiting; /* for the request */
     LIST_ENTRY(xylem_trigger) others;    /* of the context */
     LIST_ENTRY(xylem_trigger) siblings;  /* of the request */
@@ -52,12 +52,12 @@ void xyl_trigger_call(xyl_event_t *event);
 
 /* The progressing thread. The action is done, or has failed with `status`. */
 void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status);
-/* So do those that would have been counted up. */
+/* Fails the trigger, and the chain of `then` behind it. */
 void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status);
-/* If its team has. */
+/* Fails the trigger if its request's team has failed. */
 void xyl_trigger_fail_with_team(xylem_trigger_t *trigger);
 
-/* Its memory. */
+/* Frees the memory. */
 void xyl_trigger_release(xylem_trigger_t *trigger);
 
 #endif

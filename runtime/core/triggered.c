@@ -4,7 +4,7 @@
 #include "runtime/core/operation.h"
 #include "runtime/core/trigger_counter.h"
 
-/* Those that wait for a start or an end of the request look again. */
+/* Lets the counters that wait for the request's start or end act again. */
 static void triggered_look_again(xyl_triggered_t *triggered)
 {
     xylem_trigger_t *trigger;
@@ -65,8 +65,8 @@ static void triggered_complete(void *arg, xylem_status_t status)
         triggered_look_again(triggered);
         return;
     }
-    /* All of its triggers have been destroyed meanwhile; what they have counted
-     * up has fired, and may be gone after this callback. */
+    /* All triggers of the request have been destroyed meanwhile. Counters that
+     * they have counted act now, as they may be gone after this callback. */
     triggered_free(triggered);
     xyl_triggers_run(context);
 }

@@ -10,20 +10,20 @@
 
 typedef struct xyl_triggered {
     xylem_request_t *request;
-    int takes_segments; /* this run does */
+    int takes_segments; /* this run of the request does */
     int is_calling;     /* on_complete has not returned */
-    int is_over;        /* and this goes when it has */
+    int is_over;        /* freed when on_complete has returned */
     LIST_HEAD(, xylem_trigger) triggers;
-    /* What the user is told. */
+    /* The user's callbacks. */
     xylem_complete_fn on_complete;
     xylem_segment_fn on_segment;
     void *arg;
 } xyl_triggered_t;
 
-/* That of the request, made if need be. NULL: no memory. */
+/* Returns the request's, which it makes if need be. NULL: no memory. */
 xyl_triggered_t *xyl_triggered_of(xylem_request_t *request);
-/* The progressing thread: no trigger acts on it any more; the callbacks are the
- * user's again. */
+/* The progressing thread: no trigger acts on the request any more; it gets its
+ * user's callbacks back. */
 void xyl_triggered_end(xyl_triggered_t *triggered);
 
 /* The progressing thread: from here on the request's run takes segments. */
