@@ -10,15 +10,15 @@
 #include "runtime/core/notice.h"
 #include "runtime/core/team.h"
 
-/* Of a team. `done` agreements have an outcome here; what is under way is the
- * next. */
+/* The agreements of a team: `done` of them have an outcome on this rank, and
+ * the next is under way. */
 struct xyl_agreements {
     _Atomic uint64_t done;
-    xyl_notice_t *outcome; /* of the last; NULL: there is none */
+    xyl_notice_t *outcome; /* of the last; NULL: none */
     xyl_notice_t *mine;    /* this rank's value; NULL: it has not called yet */
-    uint32_t asked;        /* rank of the team that has it; UINT32_MAX: none */
+    uint32_t asked;        /* team rank it was sent to; UINT32_MAX: none */
     xyl_notice_t *sum;     /* of the values that have come; NULL: none */
-    uint64_t *heard;       /* bits: ranks of the team that they are of */
+    uint64_t *heard;       /* bits: team ranks whose values have come */
 };
 
 static xylem_status_t agreements_of(xylem_team_t *team,
@@ -67,7 +67,7 @@ static uint64_t number_of(const struct xyl_agreements *agreements)
     return 1 + atomic_load_explicit(&agreements->done, memory_order_relaxed);
 }
 
-/* ---- who collects ---- */
+/* ---- the collector ---- */
 
 static int is_living(const xylem_team_t *team, uint32_t rank)
 {
@@ -108,7 +108,7 @@ static void values_forget(const xylem_team_t *team)
     agreements->asked = UINT32_MAX;
 }
 
-/* Takes it. Others hear of it before this rank goes by it. */
+/* Takes an outcome over. Sends it to others before this rank acts on it. */
 static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
 {
     struct xyl_agreements *agreements = team->agreements;
@@ -141,7 +141,7 @@ static void value_add(xylem_team_t *team, uint32_t rank,
         agreements->sum =
             xyl_notice_new(team->context, XYL_NOTICE_OUTCOME, team);
         if (agreements->sum == NULL)
-            return; /* it is not heard */
+            return; /* as if the value had not come */
         agreements->sum->number = number_of(agreements);
         agreements->sum->flags = UINT32_MAX;
     }
@@ -241,7 +241,7 @@ void xyl_agreement_notice(xylem_context_t *context, xyl_notice_t *notice)
     xyl_team_unreference(team);
 }
 
-/* The collector may be another now, and not have heard of the last outcome. */
+/* Another rank may collect now, and may not have the last outcome. */
 static void look_at(xylem_team_t *team)
 {
     struct xyl_agreements *agreements = team->agreements;

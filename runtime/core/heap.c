@@ -12,7 +12,7 @@ enum { ALIGN = 64, PAGE_BYTES = 4096, LARGE_BYTES = 2 << 20 };
 
 typedef struct block {
     void *memory;
-    xyl_shm_t *shm; /* whose memory it is; NULL: the system's */
+    xyl_shm_t *shm; /* owns the memory; NULL: the system does */
 } block_t;
 
 static int block_compare(const void *left, const void *right)

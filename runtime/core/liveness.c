@@ -16,8 +16,8 @@
 
 enum {
     END_WAIT_MS = 100,
-    ENDING_WAIT_MS = 1000, /* of a process that has no memory any more */
-    LOOK_US = 1000,        /* without a descriptor, each so often */
+    ENDING_WAIT_MS = 1000, /* for a process that has no memory any more */
+    LOOK_US = 1000,        /* between looks, without a descriptor */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
     STAT_START = 22
@@ -26,15 +26,15 @@ enum {
 typedef struct watched {
     xylem_context_t *context;
     uint32_t rank;
-    int fd; /* of the process; -1: there is none, it is looked at */
+    int fd; /* of the process; -1: none, /proc is polled */
     struct event *watch;
-    uint64_t start; /* when it was, if it is looked at; 0: unknown */
+    uint64_t start; /* of the process, if it is polled; 0: unknown */
 } watched_t;
 
 struct xyl_liveness {
     uint32_t count;
     xylem_context_t *context;
-    xyl_timer_t looks; /* at those without a descriptor */
+    xyl_timer_t looks; /* at processes without a descriptor */
     watched_t peers[];
 };
 
@@ -54,8 +54,8 @@ static void process_ended(int fd, short what, void *arg)
     xyl_context_suspect(watched->context, watched->rank);
 }
 
-/* When the process was started, in the system's ticks; 0: there is none, or it
- * has ended. Told apart by that are processes that have had one number. */
+/* When the process was started, in the system's ticks, which tells apart
+ * processes that have had one number; 0: there is none, or it has ended. */
 static uint64_t process_start(int32_t pid)
 {
     char path[64], text[STAT_BYTES], *at;
@@ -100,7 +100,7 @@ static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
                     now_ns + context->config.liveness_ms * 1000000);
 }
 
-/* Where there are no descriptors of processes, or none is left. */
+/* Polls a process, as the system has no process descriptors, or none left. */
 static void process_look_at(xylem_context_t *context, watched_t *watched)
 {
     struct xyl_liveness *liveness = context->liveness;
@@ -122,7 +122,7 @@ static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
     watched->fd = process_open(context->peers[rank].pid);
     if (watched->fd < 0) {
         if (errno == ESRCH)
-            xyl_context_suspect(context, rank); /* gone before we looked */
+            xyl_context_suspect(context, rank); /* ended before this look */
         else
             process_look_at(context, watched);
         return XYLEM_OK;
@@ -208,7 +208,7 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
     for (i = 0; i < liveness->count; i++) {
         ends[i] = (struct pollfd){liveness->peers[i].fd, POLLIN, 0};
         if (!xyl_team_contains(team, liveness->peers[i].rank))
-            ends[i].fd = -1; /* is not looked at */
+            ends[i].fd = -1; /* poll ignores it */
     }
     if (poll(ends, liveness->count, END_WAIT_MS) > 0)
         for (i = 0; i < liveness->count; i++)
@@ -220,8 +220,8 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
     return explained;
 }
 
-/* Its first thread has left its memory, which comes before that is given back
- * and before the process has ended. */
+/* 1: the process's first thread has left its memory; the memory is freed after
+ * that, and then the process ends. */
 static int process_is_ending(int32_t pid)
 {
     char path[64], target[1];
@@ -240,7 +240,7 @@ static int process_has_ended(const watched_t *watched, int wait_ms)
     if (watched->fd >= 0)
         return poll(&end, 1, wait_ms) > 0;
     if (watched->start == 0)
-        return 0; /* nobody can tell */
+        return 0; /* unknown */
     while (process_start(pid) == watched->start && looks-- > 0)
         usleep(LOOK_US);
     return looks >= 0;

@@ -18,7 +18,7 @@ struct xyl_node_watch {
     const xyl_lookout_address_t **addresses;
 };
 
-/* ---- who watches ---- */
+/* ---- the leader ---- */
 
 static int is_leader(const xylem_context_t *context)
 {
@@ -60,7 +60,7 @@ void xyl_node_watch_open(xylem_context_t *context,
     context->node_watch = watch;
 }
 
-/* ---- what it sees ---- */
+/* ---- nodes that do not answer ---- */
 
 static int is_watched(void *arg, uint32_t node)
 {

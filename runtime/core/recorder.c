@@ -34,10 +34,9 @@ typedef struct xyl_recorder {
     const xyl_clock_t *clock;
     uint64_t origin_ticks, origin_ns;
     uint64_t realtime_ns;   /* at that time */
-    double ns_per_tick;     /* when it is written */
-    _Atomic uint64_t count; /* of events, those for which there was no room
-                               included */
-    event_t events[]; /* memory that the system only gives as it is written */
+    double ns_per_tick;     /* set when the events are written */
+    _Atomic uint64_t count; /* of events, also of those without room */
+    event_t events[];       /* the system gives memory as it is written to */
 } xyl_recorder_t;
 
 /* ---- recording ---- */
@@ -51,8 +50,8 @@ static void record(xyl_recorder_t *recorder, const event_t *event)
         recorder->events[place] = *event;
 }
 
-/* What the processor counts at a constant rate, where that is known: reading
- * it takes a fraction of what the clock does. */
+/* The processor's counter of constant rate, on processors where it is known: a
+ * reading takes a fraction of a reading of the clock. */
 static inline uint64_t ticks_now(const xyl_recorder_t *recorder)
 {
 #if defined __x86_64__
@@ -172,7 +171,7 @@ static void recorder_write(const xylem_context_t *context,
 
     snprintf(path, sizeof path, "%s.%u",
              (const char *)(uintptr_t)context->config.trace, context->rank);
-    /* Operations are two events of the file. */
+    /* An operation is two events in the file. */
     trace = xyl_trace_create(path, &rows, 2 * kept);
     if (trace == NULL) {
         xyl_log(XYL_LOG_WARN, "XYLEM_TRACE: cannot write %s: %s", path,

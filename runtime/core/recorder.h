@@ -1,8 +1,8 @@
-/* What a rank does, for XYLEM_TRACE: an observer that keeps what it is told in
- * memory, and writes it when the context ends, so that a run is disturbed by
+/* The recorder, for XYLEM_TRACE: an observer that keeps a rank's events in
+ * memory and writes them when the context ends, so that it disturbs a run by
  * little more than readings of the clock.
  *
- * Any thread may tell; the context begins and ends it. */
+ * Any thread may record events; the context begins and ends the recorder. */
 #ifndef XYL_RUNTIME_CORE_RECORDER_H
 #define XYL_RUNTIME_CORE_RECORDER_H
 
