@@ -19,14 +19,13 @@ static char *shared_address(const xyl_node_stage_t *node,
     return piece->window + seat * node->program.input_bytes + at;
 }
 
-/* Of a private spot, in the piece. */
+/* Byte `at` of a private buffer, as the piece has it. */
 static uint64_t private_at(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint64_t at)
 {
     return at + piece->piece * node->program.piece_bytes;
 }
 
-/* Bytes of the step that the block still has in this piece. */
 uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step)
@@ -42,7 +41,7 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
 
 /* ---- moving and combining ---- */
 
-/* Where a step reads what is shared; NULL: it cannot be seen. */
+/* Where a step reads shared bytes; NULL: this seat cannot see them. */
 static const char *source_of(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_step_t *step, uint32_t seat,
@@ -55,8 +54,8 @@ static const char *source_of(xyl_node_stage_t *node,
     return shared_address(node, piece, step->from.buffer, seat, at);
 }
 
-/* What an executor returned, of work on the step's next `bytes`: where it is
- * under way, its strand waits. */
+/* Takes note of what an executor returned for the step's next `bytes`: the
+ * strand waits if the work is under way. */
 static int strand_did(const xyl_node_stage_t *node, xyl_strand_t *strand,
                       int is_done, uint64_t bytes)
 {
@@ -97,7 +96,7 @@ static int copy_private(const xyl_node_stage_t *node,
     return strand_did(node, strand, is_done, bytes);
 }
 
-/* 0: the source cannot be seen, or it is under way. */
+/* 0: this seat cannot see the source, or the copy is under way. */
 static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand,
                      uint64_t from, size_t bytes)
@@ -140,7 +139,7 @@ char *xyl_node_address(const xyl_node_stage_t *node,
     return shared_address(node, piece, spot.buffer, spot.seat, spot.at + from);
 }
 
-/* What a seat contributes, from `from` on; NULL: it cannot be seen. */
+/* What a seat contributes, from `from` on; NULL: this seat cannot see it. */
 static const char *operand(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step, uint32_t seat, uint64_t from,
@@ -162,16 +161,16 @@ static int reduce(const xyl_node_stage_t *node, xyl_strand_t *strand, void *to,
                            bytes / node->program.element_bytes);
 }
 
-/* The step's operand of that number is this seat's. */
+/* The seat whose operand has that number in the step. */
 static uint32_t seat_of(const xyl_step_t *step, uint32_t operand)
 {
     return step->first_seat +
            (step->turn + operand) % (step->end_seat - step->first_seat);
 }
 
-/* Combines what the step's seats have from `from` on, in their order, beginning
- * with what is not in it yet. 0: not all of it can be seen, or it is under way.
- */
+/* Combines the operands of the step's seats from `from` on, in their order,
+ * beginning with the first that is not combined yet. 0: this seat cannot see
+ * one of them, or the work is under way. */
 static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t from, size_t bytes)
@@ -206,7 +205,7 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 1;
 }
 
-/* Of what was copied before. */
+/* Adds `from` to what was copied before. */
 static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand,
                      uint64_t from, size_t bytes)
@@ -218,7 +217,7 @@ static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       bytes);
 }
 
-/* Of elements, about `bytes`. */
+/* Whole elements, of about `bytes`. */
 static uint64_t whole_elements(const xyl_node_stage_t *node, uint64_t bytes)
 {
     size_t element = node->program.element_bytes;

@@ -15,7 +15,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 
-/* Programs for `seats` seats, in windows of the context's board. */
+/* 1: windows have room for programs of `seats` seats with such units. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
@@ -23,7 +23,7 @@ static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 
     if (!team->may_share || seats < 2 || seats > XYL_BOARD_SEATS_MAX)
         return 0;
-    /* The smallest window of all: each has a unit for each, and one more. */
+    /* The smallest window has, of each seat, a unit for each and one more. */
     return unit <= room &&
            (unit + line - 1) / line * line <= room / (seats * (seats + 1));
 }
@@ -68,7 +68,7 @@ static void boards_destroy(xylem_context_t *context, int all)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* `boards`, by next_left; NULL: none. */
+/* Adds `boards`, linked by next_left, to those that are left; NULL: none. */
 static void boards_leave(xylem_context_t *context, xyl_board_t *boards)
 {
     xyl_board_t *last = boards;
@@ -83,7 +83,7 @@ static void boards_leave(xylem_context_t *context, xyl_board_t *boards)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* 1: there was one. */
+/* Gives up all boards that are kept. 1: there was one. */
 static int kept_give_up(xylem_context_t *context)
 {
     xyl_board_t *boards = xyl_kept_take_all(context);
@@ -110,7 +110,7 @@ static int place_draw(xylem_context_t *context)
 
     if (atomic_load_explicit(&node->is_short, memory_order_relaxed))
         return 0;
-    /* The world team has one, and so has the pool. */
+    /* The world team has a place, and so has the pool. */
     if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 2 <
         context->shm->keys_max)
         return 1;
@@ -118,10 +118,10 @@ static int place_draw(xylem_context_t *context)
     return 0;
 }
 
-/* Boards that are kept have places, too. */
+/* Kept boards have places, too: they are given up if no other is free. */
 int xyl_node_place_draw(xylem_context_t *context)
 {
-    return context->shm == NULL || /* that of other ranks decides */
+    return context->shm == NULL || /* other ranks' draws decide */
            place_draw(context) ||
            (kept_give_up(context) && place_draw(context));
 }
@@ -156,14 +156,14 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
         xyl_node_place_return(team->context);
 }
 
-/* That of an operation which takes more for those who are late; at most three
- * eighths of the pool. */
+/* The longest window, of an operation that takes more for late seats; at most
+ * three eighths of the pool. */
 static uint64_t longest_window(const xylem_context_t *context)
 {
     return context->window_bytes / 2 * 3;
 }
 
-/* With the first board, by the context's lock. */
+/* Attaches the pool with the first board, by the context's lock. */
 static xylem_status_t pool_attach(xylem_context_t *context)
 {
     xyl_shm_pool_t *pool = &xyl_node_of_context(context)->pool;
@@ -209,7 +209,7 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
         status = board_attach(context, key, ranks, seats, board_out);
     if (status == XYLEM_OK)
         (*board_out)->has_place = 1;
-    /* Teams that are made from now on do without. */
+    /* Teams that are made from now on do without a board. */
     if (status != XYLEM_OK)
         atomic_store_explicit(&xyl_node_of_context(context)->is_short, 1,
                               memory_order_relaxed);
@@ -231,7 +231,7 @@ static xylem_status_t board_of_locked(xylem_team_t *team,
     return status;
 }
 
-/* Made by the first call that needs it: a team has one on each node. */
+/* The team's board on this node, made by the first call that needs it. */
 static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
                                xyl_board_t **board_out)
 {
@@ -325,8 +325,9 @@ static void refusal_run(xyl_task_t *task)
 {
     refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
     xylem_team_t *team = refusal->team;
-    /* Others may wait there, should this rank have made no call before. Where
-     * it cannot go the team cannot go on: it would be refused each call. */
+    /* Other ranks may wait on the board, even if this rank has made no call
+     * before. Without a board the team cannot go on: its calls would all be
+     * refused. */
     xyl_board_t *board = board_of_team(team);
 
     if (board != NULL) {
@@ -349,7 +350,7 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status)
         return;
     refusal = calloc(1, sizeof *refusal);
     if (refusal == NULL)
-        return; /* who waits goes on waiting */
+        return; /* ranks that wait go on waiting */
     *refusal = (refusal_t){{NULL, refusal_run}, team, call, status};
     xyl_team_reference(team);
     xyl_engine_submit(&team->context->engine, &refusal->task);
@@ -382,7 +383,8 @@ static uint32_t *groups_create(const xylem_team_t *team,
     return group_of;
 }
 
-/* Found by the first call that needs them; alike on all ranks of the node. */
+/* The groups of seats, found by the first call that needs them; alike on all
+ * ranks of the node. */
 static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                                 const uint32_t **group_of_out)
 {
@@ -398,9 +400,10 @@ static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for groups of ranks");
 }
 
-/* Seats leave a board when all have come. In a team that has failed this rank
- * may have no board, and others one, with windows. (Of a team on several nodes
- * it is not known then who has seats.) */
+/* 1: others may wait for this rank to come to their board, as seats leave a
+ * board only when all have come. In a failed team this rank may have no board
+ * while others have one, with windows. (On several nodes it is not known then
+ * which ranks have seats.) */
 static int others_wait_to_leave(const xylem_team_t *team)
 {
     return xyl_team_has_failed(team) && team->is_one_node &&
@@ -408,7 +411,7 @@ static int others_wait_to_leave(const xylem_team_t *team)
            team->failure.status != XYLEM_ERR_PROC_FAILED; /* the dead stay */
 }
 
-/* Nothing is left on it, as its team has ended well. */
+/* 1: nothing is left on the board, as its team has ended well. */
 static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
     return team->parent_key != 0 && !xyl_team_has_failed(team) &&
@@ -424,7 +427,7 @@ static void team_ends(xylem_team_t *team)
 
     free(node_of_team(team)->group_of);
     if (board == NULL && others_wait_to_leave(team))
-        board = board_of_team(team); /* NULL: the others' stays, too */
+        board = board_of_team(team); /* NULL: others keep theirs, too */
     if (board == NULL && node_of_team(team)->has_place)
         xyl_node_place_return(context);
     if (board == NULL)
@@ -439,7 +442,7 @@ static void team_ends(xylem_team_t *team)
     boards_destroy(context, 0);
 }
 
-/* Nor has any other rank's context a team any more. */
+/* No other rank's context has a team any more, either. */
 static void context_ends(xylem_context_t *context)
 {
     (void)kept_give_up(context);

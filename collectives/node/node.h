@@ -11,44 +11,44 @@
 #include "collectives/stages/choice.h"
 #include "progress/shm/pool.h"
 
-/* Places of teams in the memory of this rank's node, of which there are so many
- * that whoever has one gets a board, whatever other ranks do. Each rank of a
- * new team draws one, and tells the others whether it has; if any has none all
- * go over the net. Any thread.
- * draw: 1, or 0: there is none. */
+/* Places of teams in the memory of this rank's node. A rank that has one gets a
+ * board, whatever other ranks do. Each rank of a new team draws one, and tells
+ * the others whether it has; if any rank has none, all go over the net. Any
+ * thread. draw returns 0 if there is no place. */
 int xyl_node_place_draw(xylem_context_t *context);
 void xyl_node_place_return(xylem_context_t *context);
-/* The team takes what this rank has drawn; once, before it is used. */
+/* The team takes the place that this rank has drawn, if all ranks have one;
+ * once, before the team is used. */
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
 /* A board that this rank keeps, for a team that is made of `parent` and has
- * `size` ranks (0: it is not known); NULL: it has none. Any thread, as what
- * follows. */
+ * `size` ranks (0: not known); NULL: it keeps none. Any thread, as the next
+ * two. */
 struct xyl_board *xyl_node_board_offered(const xylem_team_t *parent,
                                          uint32_t size);
-/* The team, which has its places, takes it (all ranks have offered it), unless
- * it is of other ranks. 1: it has. */
+/* The team, which has its places, takes the board that all its ranks have
+ * offered, unless that is of other ranks. 1: it has. */
 int xyl_node_team_takes_board(xylem_team_t *team, struct xyl_board *board);
-/* This rank gives it up; NULL is allowed. */
+/* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, struct xyl_board *board);
 
-/* In the place of the next call one was refused, whose word this is: whoever
- * waits for this rank may find it; 0: none, but a request could not be made. A
- * team whose board cannot be had here fails. Any thread. */
+/* Tells ranks that wait for this rank's next call that a call, whose word this
+ * is, was refused; 0: no call was, but a request could not be made. A team
+ * whose board this rank cannot have fails. Any thread. */
 void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
 
 /* A word that the ranks of a team on one node share, 0 in the beginning, for
- * those above; NULL: there is no memory. Any thread. */
+ * the layers above; NULL: there is no memory. Any thread. */
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
 
 /* 1 when the team has a board as soon as a call needs it; equal on all ranks.
  */
 int xyl_node_may_have_board(const xylem_team_t *team);
-/* That board, made if it is not there; with the team's lock. */
+/* The team's board, made if it is not there; with the team's lock. */
 struct xyl_board;
 xylem_status_t xyl_node_board_locked(xylem_team_t *team,
                                      struct xyl_board **board_out);
-/* One more of the same ranks, by a key of its own. */
+/* Makes one more board of the same ranks, by a key of its own. */
 xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
                                      struct xyl_board **board_out);
 /* What tagged.c keeps with a team. */
@@ -59,8 +59,8 @@ struct xyl_tagged **xyl_node_tagged_of(const xylem_team_t *team);
 int xyl_node_is_possible(const xylem_team_t *team,
                          const xyl_problem_t *problem);
 
-/* Fills in what is the node's own in a problem of these ranks, who share
- * memory. Fails for want of memory. */
+/* Fills in the node's own part of a problem of these ranks, which share memory.
+ * Fails for want of memory. */
 xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
                                 xyl_problem_t *problem);
 
@@ -75,7 +75,7 @@ typedef struct xyl_node_part {
     xylem_coll_t coll;
     const xyl_algorithm_t *algorithm; /* NULL: that of `chooser` */
     const xyl_chooser_t *chooser;
-    const xyl_algorithm_t *named; /* for that; NULL: none is */
+    const xyl_algorithm_t *named; /* named to the chooser; NULL: none is */
     uint32_t named_radix;
     xyl_group_t group; /* the team's ranks of this node */
     uint32_t root;     /* among them */
@@ -99,12 +99,13 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 /* 1 when a node's memory would have room for programs of so many seats; alike
  * on all ranks. */
 int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats);
-/* 1 when this node shares memory that has; alike on all ranks of the node. */
+/* 1 when this node shares memory, and that has such room; alike on all ranks of
+ * the node. */
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
 /* Bytes that a piece may have in the window. */
 uint64_t xyl_node_window_bytes(const xylem_team_t *team);
-/* Writes a collective's program; what is the node's own in the problem is
- * filled in. */
+/* Writes a collective's program; fills in the node's own part of the
+ * problem. */
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
                                     const xyl_chooser_t *chooser,
@@ -115,14 +116,14 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    const xyl_group_t *seats, xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
-/* Of the pool of windows; teams have greater ones. */
+/* Key of the pool of windows; keys of teams are greater. */
 enum { XYL_NODE_POOL_KEY = 1 };
 
-/* The state of a context: the progressing thread's, but for what was left. */
+/* The state of a context: the progressing thread's, except as noted. */
 typedef struct xyl_node_context {
     LIST_HEAD(, xyl_board) busy; /* see stage.c */
-    uint64_t moved;              /* by these in the present turn, see there */
-    unsigned hasty_stages;       /* on these, for which the net matters most */
+    uint64_t moved;              /* bytes, on these in the present turn */
+    unsigned hasty_stages;       /* on these; the net matters most for them */
     struct xyl_board *left;      /* see node.c; by the context's lock */
     struct xyl_board *kept;      /* see kept.h; the same */
     _Atomic uint32_t places;     /* drawn */

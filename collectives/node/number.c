@@ -1,8 +1,8 @@
-/* Numbers of pieces, given in the order of starts, which all seats share. Where
- * the number of pieces follows from blocks of which each seat knows only its
- * own, there is a first piece, in which all tell one another the longest that
- * it does not take; what was started later has to wait for its numbers until
- * then. */
+/* Numbers of pieces, given in the order of starts, which is the same on all
+ * seats. If the number of pieces follows from blocks of which each seat knows
+ * only its own, there is a first piece, in which all seats tell one another the
+ * longest block that it does not take. Stages that were started later wait for
+ * their numbers until then. */
 #include "collectives/node/stage_inside.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ int xyl_node_hear_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- numbers ---- */
 
-/* The strands of the pieces that are numbered now. */
+/* Sets the strands of the pieces that are numbered now. */
 static void take_strands(xyl_node_stage_t *node, uint32_t begin, uint32_t end,
                          uint32_t step)
 {
@@ -107,7 +107,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     if (node->first == node) {
         take_extent(node);
         xyl_node_share_number(node);
-    } else { /* has taken it before, for all */
+    } else { /* the first stage has, for all */
         node->extent = node->first->extent;
         node->share.past = node->extent.past;
     }
@@ -141,15 +141,16 @@ static int first_is_skipped(xyl_node_stage_t *node, unsigned *did)
     return 1;
 }
 
-/* 1: it has ended. */
+/* Runs the first piece. 1: it has ended. */
 static int first_run(xyl_node_stage_t *node, unsigned *did)
 {
     xyl_node_piece_t *piece = &node->active[0];
 
     if (node->state == XYL_NODE_NEW)
         xyl_node_take_first(node);
-    /* Also where this seat hands nothing: what brings input may write where
-     * blocks of others will lie, and say that the stage is passed over. */
+    /* Waits for input even if this seat hands nothing: the stage that brings it
+     * may write where others' blocks will lie, and say that this stage is
+     * skipped. */
     if (!node->has_input)
         return 0;
     if (node->is_skipped)
