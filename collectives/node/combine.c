@@ -1,7 +1,7 @@
-/* Each function that writes a word does it by loops of swaps, but takes effect
- * at the one that succeeds, or fails for good: to the others it is one access.
- * A swap fails when another seat's has succeeded, of which there are only so
- * many in a piece. */
+/* Each function that writes a word loops over swaps, but takes effect at the
+ * swap that succeeds, or fails for good: to other seats it is one access. A
+ * swap fails when another seat's has succeeded, of which there are only so many
+ * in a piece. */
 #include "collectives/node/combine.h"
 
 #include <assert.h>
@@ -37,8 +37,8 @@ static int combine_is_of(const xyl_combine_piece_t *piece, uint64_t word)
     return word >> NUMBER_AT == piece->number;
 }
 
-/* Takes the partial that lies in the segment's word, or as the first of all
- * the home cell. 0: it is out. */
+/* Takes the partial that lies in the segment's word, or the home cell if this
+ * seat is the first. 0: the partial is out. */
 static int combine_take(const xyl_combine_piece_t *piece,
                         xyl_combine_t *combine)
 {
@@ -58,8 +58,8 @@ static int combine_take(const xyl_combine_piece_t *piece,
     return 1;
 }
 
-/* Puts the partial into the segment's word, 1; or takes the one that lies
- * there as `other`, 0. */
+/* 1: puts the partial into the segment's word; 0: takes the one that lies there
+ * as `other`. */
 static int combine_put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->segments[combine->segment];
@@ -109,7 +109,7 @@ static void spare_free(const xyl_combine_piece_t *piece, uint32_t cell)
     while (!xyl_seats_swap(piece->seats, word, &seen, seen & ~bit));
 }
 
-/* Wakes those who are marked. */
+/* Wakes the seats that are marked. */
 static void combine_knock(const xyl_combine_piece_t *piece)
 {
     xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
@@ -186,7 +186,7 @@ static xyl_sum_next_t spare(const xyl_combine_piece_t *piece, uint64_t ready,
     return XYL_SUM_WAIT;
 }
 
-/* The home cell stays. */
+/* A merge keeps the home cell. */
 static void prefer_home(xyl_combine_t *combine)
 {
     uint32_t cell = combine->cell, count = combine->count;

@@ -1,19 +1,21 @@
 /* Sums in shared memory to which seats add when they come, in whatever order,
- * without a lock: one that is held up in the middle of an addition keeps nobody
- * else from adding. Knows words, no stages: whoever uses it moves the bytes.
+ * without a lock: a seat that is held up in the middle of an addition keeps no
+ * other seat from adding. This module knows words, no stages: its caller moves
+ * the bytes.
  *
  * A piece is cut into segments. A *partial* of a segment is a cell of memory
  * that holds a sum, and the number of contributions in it. Each segment has one
- * word, in which a partial lies for anybody to take:
+ * word, in which a partial lies for any seat to take:
  *
  *   untouched ----> out ----> cell, count ----> out ----> ...
  *      first takes   put         taken           put
  *
- * Whoever has taken a partial is alone with its cell: it adds what it has to
- * add and puts it back. If another partial lies there by then, it takes that as
- * well, merges the two, frees one cell, and tries again. The first seat of a
- * segment begins in its *home* cell. One that finds the partials of all that it
- * lacks taken begins another in a *spare* cell, of which a piece has a few.
+ * A seat that has taken a partial is alone with its cell: it adds its
+ * contribution and puts the partial back. If another partial lies there by
+ * then, the seat takes that as well, merges the two, frees one cell, and tries
+ * again. The first seat of a segment begins in the segment's *home* cell. A
+ * seat that finds the partials of all segments that it lacks taken begins
+ * another in a *spare* cell, of which a piece has a few.
  *
  * Nothing is lost or counted twice: a cell is in one word or with one seat; it
  * changes hands by a successful swap; counts are added when sums are.
@@ -23,18 +25,17 @@
  * there. Hence all spares are free when all segments are full, and full sums
  * keep none of them from seats that come later.
  *
- * Nobody waits for ever. A seat waits only when it has no cell, all segments
- * that it lacks are out, and no spare is free. Who has a cell never waits: it
- * adds, merges, puts. So whatever is out comes back, as does any spare: one
- * that lies in a word is merged by whoever puts the home cell of its segment.
- * A seat that stops for ever keeps at most two cells of one segment; with two
- * spares or more all others finish.
+ * No seat waits for ever. A seat waits only when it has no cell, all segments
+ * that it lacks are out, and no spare is free. A seat with a cell never waits:
+ * it adds, merges, puts. So a partial that is out comes back, and so does a
+ * spare: one that lies in a word is merged by the seat that puts the home cell
+ * of its segment. A seat that stops for ever keeps at most two cells of one
+ * segment; with two spares or more all others finish.
  *
- * Sleep: who waits marks itself, then looks once more; who frees or puts a
- * cell does so, then looks for marks and wakes.
+ * Sleep: a seat that waits marks itself, then looks once more; a seat that
+ * frees or puts a cell does so, then looks for marks and wakes.
  *
- * The progressing thread.
- */
+ * The progressing thread. */
 #ifndef XYL_COLLECTIVES_COMBINE_H
 #define XYL_COLLECTIVES_COMBINE_H
 
@@ -47,7 +48,7 @@ enum {
 };
 
 /* Of a piece. Never cleared: values begin with the number of their piece, and
- * marks are taken back by those who made them. */
+ * each seat takes back its own marks. */
 typedef struct xyl_combine_words {
     _Alignas(128) _Atomic uint64_t segments[XYL_COMBINE_SEGMENTS];
     _Alignas(128) _Atomic uint64_t spares; /* bits of those in use */
@@ -78,15 +79,15 @@ typedef enum xyl_combine_work {
 typedef enum xyl_combine_state {
     XYL_COMBINE_FRESH,
     XYL_COMBINE_PASS,   /* has no cell; looks at all that it lacks */
-    XYL_COMBINE_LOOK,   /* at one segment after the other */
-    XYL_COMBINE_SPARE,  /* all were out */
-    XYL_COMBINE_MARK,   /* no spare either */
+    XYL_COMBINE_LOOK,   /* looks at one segment after the other */
+    XYL_COMBINE_SPARE,  /* looks for a spare, as all were out */
+    XYL_COMBINE_MARK,   /* marks itself, as there is no spare */
     XYL_COMBINE_WORK,   /* the caller works */
-    XYL_COMBINE_FREE,   /* `other` */
+    XYL_COMBINE_FREE,   /* frees `other` */
     XYL_COMBINE_FREED,  /* and says so */
-    XYL_COMBINE_PUT,    /* `cell` */
+    XYL_COMBINE_PUT,    /* puts `cell` */
     XYL_COMBINE_BACK,   /* and says so */
-    XYL_COMBINE_FULL,   /* with all contributions in it */
+    XYL_COMBINE_FULL,   /* it has all contributions */
     XYL_COMBINE_UNMARK, /* lacks nothing */
     XYL_COMBINE_DONE
 } xyl_combine_state_t;
@@ -108,7 +109,7 @@ typedef struct xyl_combine {
  */
 xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
                                 uint64_t ready, xyl_combine_t *combine);
-/* What `work` says is done. */
+/* The caller has done `work`. */
 void xyl_combine_worked(xyl_combine_t *combine);
 
 #endif

@@ -1,21 +1,21 @@
-/* Each function that writes a word does it by loops of swaps, but takes effect
- * at the one that succeeds, or fails for good: to the others it is one access.
- * A swap fails when another seat's has succeeded, of which there are only so
- * many in a piece. */
+/* Each function that writes a word loops over swaps, but takes effect at the
+ * swap that succeeds, or fails for good: to other seats it is one access. A
+ * swap fails when another seat's has succeeded, of which there are only so many
+ * in a piece. */
 #include "collectives/node/pairs.h"
 
 #include <assert.h>
 
 enum {
-    RUN_AT = 16,   /* in the words of cells, behind their bits */
-    CELLS_AT = 31, /* the number there */
+    RUN_AT = 16,   /* of the run, in words of cells, behind their bits */
+    CELLS_AT = 31, /* of the number, in the same words */
     USED = 0xffff,
-    NODE_AT = 24,  /* and in those of nodes, behind two cells */
-    RIGHT_AT = 12, /* that on the right in a node */
+    NODE_AT = 24,  /* of the number, in words of nodes, behind two cells */
+    RIGHT_AT = 12, /* of the right cell, in words of nodes */
     CELL_MASK = 0xfff,
     TAKEN = 0xffffff,
-    SECONDS_MAX = 4 /* that are left to others as long as there is something to
-                       contribute */
+    SECONDS_MAX = 4 /* second cells that a seat leaves to others while it has
+                       something to contribute */
 };
 
 _Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
@@ -64,7 +64,7 @@ static uint32_t width_at(const xyl_pairs_piece_t *piece, uint32_t level)
     return width;
 }
 
-/* Up to where there is a partner, or to the top. */
+/* Goes up to where the partial has a partner, or to the top. */
 static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     uint32_t width = width_at(piece, pairs->level);
@@ -116,7 +116,7 @@ static uint64_t bit_of(uint32_t segment)
     return UINT64_C(1) << segment;
 }
 
-/* A number that has got too long begins again; words that old are gone. */
+/* A number too long for a word begins again at 0; words so old are gone. */
 static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
 {
     return piece->number << NODE_AT | cells;
@@ -139,8 +139,8 @@ static uint32_t right_in(uint64_t node)
 
 /* ---- cells ---- */
 
-/* Of a word of cells: what belongs to this piece, without the number. As with
- * nodes, words that old are gone. */
+/* What a word of cells says of this piece, without the number. As with nodes,
+ * words so old are gone. */
 static uint64_t cells_seen(const xyl_pairs_piece_t *piece, uint64_t word)
 {
     uint64_t base = piece->number << CELLS_AT;
@@ -169,8 +169,8 @@ uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell)
             &piece->words->cells[(cell - 1) / XYL_PAIRS_CELLS_OF_WORD])));
 }
 
-/* One of the cells of a word whose bits are in `wanted`, of which there is
- * memory; 0: none is free. */
+/* Takes one of a word's cells whose bits are in `wanted`, if there is memory
+ * for it; 0: none is free. */
 static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
                              uint64_t wanted)
 {
@@ -191,7 +191,7 @@ static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
            1;
 }
 
-/* Of a run the last one that was in use takes it along. */
+/* Freeing the last cell of a run frees the run. */
 static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
 {
     uint32_t number = (cell - 1) / XYL_PAIRS_CELLS_OF_WORD;
@@ -209,8 +209,8 @@ static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
         piece->runs.give(piece->runs.arg, run_in(cells));
 }
 
-/* One that is anybody's: of the window, beginning where the pair has begun
- * before, or else of a run. 0: none is free. */
+/* Takes a cell that any seat may use: in the window, from the pair's own place
+ * on, else in a run. 0: none is free. */
 static uint32_t cell_take(const xyl_pairs_piece_t *piece)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
@@ -229,7 +229,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece)
     return cell;
 }
 
-/* The home of the pair, for the first segment that the seat lacks. */
+/* Takes the home cell of the pair for the first segment that the seat lacks; 0:
+ * the segment is not the first, or the cell is in use. */
 static uint32_t home_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
@@ -242,7 +243,8 @@ static uint32_t home_take(const xyl_pairs_piece_t *piece,
     return cell_take_of(piece, home / each, bit_of(home % each));
 }
 
-/* The first cell of the first word that has no run; 0: all have one. */
+/* Gives the run to the first word without one, and takes its first cell; 0: all
+ * words have a run. */
 static uint32_t run_place(const xyl_pairs_piece_t *piece, uint32_t run)
 {
     const uint64_t cells = (uint64_t)run << RUN_AT | 1;
@@ -259,7 +261,7 @@ static uint32_t run_place(const xyl_pairs_piece_t *piece, uint32_t run)
     return 0;
 }
 
-/* Wakes those who are marked. */
+/* Wakes the seats that are marked. */
 static void pairs_knock(const xyl_pairs_piece_t *piece)
 {
     xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
@@ -279,7 +281,7 @@ static void say(xyl_pairs_t *pairs, xyl_pairs_state_t then)
     pairs->then = then;
 }
 
-/* What it has to look at next, or nothing. */
+/* Chooses what the seat looks at next; MARK: nothing. */
 static void choose(xyl_pairs_t *pairs)
 {
     if (pairs->tend != 0)
@@ -296,7 +298,7 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
     return pairs->added == all_of(piece) && pairs->second == 0;
 }
 
-/* This seat is not needed any more, nor waits. */
+/* 1: this seat is not needed any more, nor waits for the end. */
 static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
                                const xyl_pairs_t *pairs)
 {
@@ -322,7 +324,8 @@ static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
     return XYL_SUM_STEP;
 }
 
-/* Nothing was found: everything that was put, then, and marked once more. */
+/* No work was found. Looks at all cells that the seat has put, then marks the
+ * seat, and looks once more. */
 static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     if (!pairs->has_swept) {
@@ -345,8 +348,8 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- work ---- */
 
-/* `to` takes both, unless they are the last two; the home of a pair is given
- * back rather than another. */
+/* The sum goes into one of the two cells; that of the last two, into the
+ * result. A pair's home cell is given back rather than another. */
 static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                     uint32_t left, uint32_t right)
 {
@@ -368,7 +371,7 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->state = XYL_PAIRS_WORK;
 }
 
-/* The first bit from there on, or from the beginning. */
+/* The first bit from `from` on, or from the beginning. */
 static uint32_t first_from(uint64_t bits, uint32_t from)
 {
     uint64_t behind = bits & ~(bit_of(from) - 1);
@@ -376,15 +379,15 @@ static uint32_t first_from(uint64_t bits, uint32_t from)
     return (uint32_t)__builtin_ctzll(behind != 0 ? behind : bits);
 }
 
-/* Seats that look for work begin apart. */
+/* Where this seat begins to look for work; seats begin apart. */
 static uint32_t own_share(const xyl_pairs_piece_t *piece)
 {
     return (uint32_t)((uint64_t)piece->place * piece->segments /
                       piece->contributors);
 }
 
-/* Somebody has seen to what was put there. A seat that waits goes along with
- * it, to the node in which that comes together with more. */
+/* Another seat has taken what this seat put into the node. A seat that follows
+ * goes along with the sum, to the node in which that meets another. */
 static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                    uint64_t bit)
 {
@@ -401,13 +404,13 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
         pairs->tend |= bit;
     }
     if (was_second)
-        pairs->state = XYL_PAIRS_PASS; /* there is room for another one */
+        pairs->state = XYL_PAIRS_PASS; /* there is room for another second */
     else
         choose(pairs);
 }
 
-/* Looks at what it has put into a node: both are there, or somebody has seen to
- * them, or the other is still to come. */
+/* Looks at a node into which the seat has put a cell: takes both cells if both
+ * are there, follows them if another seat has taken them. */
 static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
@@ -431,16 +434,16 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         combine(piece, pairs, left_in(seen), right_in(seen));
         return;
     }
-    choose(pairs); /* what somebody has just taken is seen in the next pass */
+    choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
-/* The sibling is there: takes its cell, to add where it lies. */
+/* Takes the sibling's cell, if it is there, to add to it. */
 static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
     uint64_t seen;
 
-    /* Those of a pair begin with different ones. */
+    /* The seats of a pair begin with different segments. */
     pairs->segment = (uint32_t)__builtin_ctzll(pairs->look);
     if (piece->place % 2 != 0 && (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
         pairs->segment ^= 1;
@@ -451,11 +454,11 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     if (!pairs_is_of(piece, seen))
         return;
     while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
-        assert(0); /* nobody else may */
+        assert(0); /* no other seat may */
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
-/* Into the cell, if there is one. */
+/* Has the contribution copied into the cell, if there is one. */
 static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 {
     pairs->look &= ~bit_of(pairs->segment);
@@ -498,7 +501,7 @@ static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     }
     pairs->run = 0;
     copy_to(pairs, cell);
-    say(pairs, pairs->state); /* the others of its word are anybody's */
+    say(pairs, pairs->state); /* any seat may use its other cells */
 }
 
 static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -522,7 +525,8 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- steps ---- */
 
-/* The last two cells are not needed any more, nor is one of any two. */
+/* Frees one of the two cells that were combined; of the last two, free_last
+ * frees the other one. */
 static void free_one(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     cell_free(piece, pairs->unused);
