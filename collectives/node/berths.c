@@ -4,7 +4,7 @@
 
 /* A tag's word, from its lowest bit on: the berth (0: none is taken yet), how
  * many seats have left it, after how many calls, and how often the tag had a
- * berth, so that no word is one that was there before. */
+ * berth, so that no word comes twice. */
 enum {
     BERTH_BITS = 16,
     LEAVERS_BITS = 12,
@@ -64,7 +64,8 @@ uint32_t xyl_berth_free(const xyl_seats_t *seats,
     return XYL_BERTH_NONE;
 }
 
-/* The lowest that is free, so that those in use stay few; XYL_BERTH_NONE. */
+/* Takes the lowest free berth, so that those in use stay few; XYL_BERTH_NONE:
+ * none is free. */
 static uint32_t berth_take(const xyl_seats_t *seats, xyl_berth_words_t *words)
 {
     uint32_t i;
@@ -98,7 +99,7 @@ static void berth_give(const xyl_seats_t *seats, xyl_berth_words_t *words,
 
 /* ---- tags ---- */
 
-/* This seat is among those that the word counts. */
+/* 1: this seat is among the leavers that the word counts. */
 static int is_counted(uint64_t word, const xyl_berth_seat_t *mine)
 {
     return leavers_of(word) != 0 && mine->generation == generation_of(word) &&
@@ -133,7 +134,7 @@ uint32_t xyl_berth_join(const xyl_seats_t *seats, xyl_berth_words_t *words,
     return mine->berth;
 }
 
-/* What the word says with this seat; the same: there are some that have ended
+/* The word with this seat as a leaver; unchanged if other leavers have ended
  * more calls. */
 static uint64_t with_leaver(uint64_t word, uint32_t calls)
 {

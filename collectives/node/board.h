@@ -2,10 +2,10 @@
  * collectives. A rank of it is a seat.
  *
  *   done lines    one per seat: how far it is with the team's pieces
- *   a counter     seats that have come, and a word for those above
+ *   a counter     seats that have come, and words for the layers above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
- *                   where the window is and who has left it, and words that
+ *                   where the window is and how many have left, and words that
  *                   say "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   trees         of sums in a fixed order, one per slot: pairs.h

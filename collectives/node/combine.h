@@ -104,9 +104,8 @@ typedef struct xyl_combine {
     uint64_t left;  /* to be looked at in this pass */
 } xyl_combine_t;
 
-/* One step, with one access to what is shared. `ready`: bits of the segments
- * that this seat has something to add to, by now. WORK: `work`, in `segment`.
- */
+/* One step, with one access to shared words. `ready`: bits of the segments to
+ * which this seat has something to add by now. WORK: `work`, in `segment`. */
 xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
                                 uint64_t ready, xyl_combine_t *combine);
 /* The caller has done `work`. */

@@ -1,5 +1,5 @@
-/* Which seats of a board are near each other. What goes from group to group is
- * dear where each has a cache of its own. Pure. */
+/* Which seats of a board are near each other. Bytes that go from group to group
+ * are dear if each group has a cache of its own. Pure. */
 #ifndef XYL_COLLECTIVES_NODE_GROUPS_H
 #define XYL_COLLECTIVES_NODE_GROUPS_H
 
@@ -7,10 +7,11 @@
 
 #include "include/xylem.h"
 
-/* Writes for each seat the lowest of its group, and returns how many groups
- * there are. By `setting`, of XYLEM_NODE_GROUPS. Where it is auto: those with
- * the same third-level cache, else memory, else package. One group holds all
- * when the place of any is not known, or when no two share anything. */
+/* Writes for each seat the lowest seat of its group, and returns how many
+ * groups there are, by `setting`, of XYLEM_NODE_GROUPS. If that is auto, a
+ * group has the same third-level cache, else memory, else package. One group
+ * holds all when the place of any is not known, or when no two share
+ * anything. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
                               uint64_t setting, uint32_t *group_of_out);
 

@@ -18,7 +18,7 @@ xyl_board_t *xyl_kept_put(xylem_context_t *context, xyl_board_t *board,
     *link = board;
     while (*link != NULL && count++ < KEPT_MAX)
         link = &(*link)->next_left;
-    last = *link; /* the one beyond */
+    last = *link; /* the board beyond the last that is kept */
     *link = NULL;
     pthread_mutex_unlock(&context->lock);
     return last;

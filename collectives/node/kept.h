@@ -1,9 +1,9 @@
 /* Boards that teams have left when they ended, for the next team of the same
- * ranks: a new one costs a hundred microseconds. A rank offers one in the row
- * by which it tells the others of a new team that it is there; if all ranks of
- * the team have offered the same, and it is of these ranks in this order, all
- * go on with it, as if the earlier team had made further calls. Whoever offers
- * a board has ended what it had to do there, so nobody is left on it.
+ * ranks: a new board costs a hundred microseconds. A rank offers one in the row
+ * by which it tells the others of a new team that it is there. If all ranks of
+ * the team have offered the same board, and it is of these ranks in this order,
+ * all go on with it, as if the earlier team had made further calls. A rank that
+ * offers a board has ended its work there, so no rank is left on it.
  *
  * A rank may have reasons of its own not to keep or to offer a board; an offer
  * that is not taken is given up. Any thread, by the context's lock. */
@@ -13,8 +13,8 @@
 #include "collectives/node/board.h"
 #include "runtime/core/context.h"
 
-/* A rank's words on a board that it offers; ranks that have made the same calls
- * there say the same. */
+/* What a rank says of a board that it offers; ranks that have made the same
+ * calls there say the same. */
 typedef struct xyl_board_offer {
     uint64_t key; /* 0: it has none */
     uint64_t next, past;
@@ -25,10 +25,11 @@ typedef struct xyl_board_offer {
  * board, which has to give way, or NULL. */
 xyl_board_t *xyl_kept_put(xylem_context_t *context, xyl_board_t *board,
                           uint64_t parent_key);
-/* The last such, of so many seats (0: any number). Returns owned, or NULL. */
+/* Takes the last board kept for this parent, of so many seats (0: any number).
+ * Returns owned, or NULL. */
 xyl_board_t *xyl_kept_take(xylem_context_t *context, uint64_t parent_key,
                            uint32_t seats);
-/* Returns owned all of them, by next_left. */
+/* Takes all kept boards. Returns owned, by next_left. */
 xyl_board_t *xyl_kept_take_all(xylem_context_t *context);
 
 xyl_board_offer_t xyl_board_offer(const xyl_board_t *board);

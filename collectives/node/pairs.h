@@ -97,7 +97,7 @@ typedef struct xyl_pairs_piece {
     uint32_t contributors; /* of the seats; two at least */
     uint32_t place;        /* of this one among them */
     uint32_t segments;
-    uint64_t ready; /* bits of those of which this seat has its contribution */
+    uint64_t ready; /* bits of segments of which this seat has its input */
     uint32_t near;  /* cells that lie in the window: at least the homes */
     uint32_t cells; /* in all; if more than `near`, that is whole words */
     xyl_pairs_runs_t runs;
@@ -150,7 +150,7 @@ typedef struct xyl_pairs {
     uint8_t levels[XYL_PAIRS_SEGMENTS];
 } xyl_pairs_t;
 
-/* One step, with one access to what is shared. */
+/* One step, with one access to shared words. */
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs);
 /* The run of a cell that is in use; 0: it lies in the window. */

@@ -349,7 +349,8 @@ xyl_node_program_status(const xyl_node_program_t *program)
 /* The program cannot be written, as xyl_fail has said. */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
-/* Moves what is written so far that many bytes further on in SEND and RECV. */
+/* Moves the steps written so far that many bytes further on in SEND and
+ * RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 

@@ -1,6 +1,7 @@
 /* The seats of a board, as one of them sees them, and how they wait for each
- * other: one that waits marks itself, then looks once more; one that has
- * changed what others may wait for looks for marks then, and wakes them.
+ * other: a seat that waits marks itself, then looks once more; a seat that has
+ * changed what others may wait for looks for marks then, and wakes the marked
+ * seats.
  *
  * The progressing thread. */
 #ifndef XYL_COLLECTIVES_NODE_SEATS_H
@@ -28,7 +29,7 @@ static inline uint64_t xyl_seats_get(const xyl_seats_t *seats,
     return xyl_shm_get(seats->shm, word);
 }
 
-/* Stores `value` in the flag for those others that are marked, if any are. */
+/* Stores `value` in the flag for other seats that are marked, if any are. */
 static inline void xyl_seats_wake(const xyl_seats_t *seats,
                                   const _Atomic uint64_t *marks,
                                   _Atomic uint64_t *flag, uint64_t value)
@@ -37,7 +38,7 @@ static inline void xyl_seats_wake(const xyl_seats_t *seats,
         xyl_seats_wake_marked(seats, marks, flag, value);
 }
 
-/* As shm.h's. */
+/* As the swap of shm.h. */
 static inline int xyl_seats_swap(const xyl_seats_t *seats,
                                  _Atomic uint64_t *word, uint64_t *seen,
                                  uint64_t value)
@@ -45,7 +46,7 @@ static inline int xyl_seats_swap(const xyl_seats_t *seats,
     return seats->shm->ops->swap(seats->shm, word, seen, value);
 }
 
-/* The word, which counts seats, with this one. */
+/* Adds this seat to a word that counts seats; returns the new count. */
 static inline uint64_t xyl_seats_add(const xyl_seats_t *seats,
                                      _Atomic uint64_t *word)
 {
@@ -59,7 +60,7 @@ static inline uint64_t xyl_seats_add(const xyl_seats_t *seats,
     return seen + 1;
 }
 
-/* ---- what is said of sums: combine.h and pairs.h ---- */
+/* ---- for sums: combine.h and pairs.h ---- */
 
 /* A flag per segment, which gets `value` when its sum is there. */
 typedef struct xyl_sum_flags {

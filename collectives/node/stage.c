@@ -145,7 +145,7 @@ unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces)
     xyl_board_extent_t bare = node->extent;
     unsigned did = 0;
 
-    bare.is_pooled = 0; /* nobody has a window */
+    bare.is_pooled = 0; /* no seat has a window */
     for (; node->pieces_begun < pieces; node->pieces_begun++) {
         if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
             node->board->done + XYL_BOARD_SLOTS)

@@ -1,6 +1,6 @@
-/* Steps that add up: in the order of arrival by the protocol of combine.h, in a
- * fixed order by that of pairs.h, for one piece of a node program, and the
- * moving of its bytes. */
+/* Steps that add up, for one piece of a node program, and move the bytes: in
+ * the order of arrival by the protocol of combine.h, in a fixed order by that
+ * of pairs.h. */
 #ifndef XYL_COLLECTIVES_NODE_SUMS_H
 #define XYL_COLLECTIVES_NODE_SUMS_H
 
@@ -12,13 +12,13 @@
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
-    uint64_t kept;         /* and of those whose own lies in the result */
+    uint64_t kept; /* COLLECT: of segments whose own lies in the result */
     uint32_t segment, is_busy, is_keeping;
     uint64_t done;    /* bytes of the segment; also of PAIR, as what follows */
     uint64_t pending; /* of them, under way; the caller adds them to `done` */
 } xyl_node_combine_t;
 
-/* What it works on. */
+/* What a step works on. */
 typedef struct xyl_node_sum {
     const xyl_board_t *board;
     const xyl_step_t *step;
@@ -28,32 +28,32 @@ typedef struct xyl_node_sum {
     const char *own; /* contribution to the piece */
     char *result;    /* of the piece; COLLECT */
     uint64_t bytes;  /* of the piece */
-    uint64_t full;   /* what words of segments say that are */
+    uint64_t full;   /* the word of a segment that is full */
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
-    /* Of sums of numbers: `own` is not sums but numbers; and so is `result`, on
-     * all seats or on none. Where it is for all, it comes to lie where its sums
+    /* For sums of numbers: `own` is numbers, not sums; and so is `result`, on
+     * all seats or on none. A result for all comes to lie where its sums
      * begin. */
     int own_has_numbers, gives_numbers;
     size_t element_bytes;
     xyl_exec_t *exec;
-    xyl_work_t *work;  /* NULL: none is needed */
-    uint64_t turn;     /* bytes to work on between looks at the net */
-    int keeps;         /* COLLECT: own goes to the result while sums lack some,
-                          so that it is needed no more */
-    int stays;         /* PAIR: this seat helps as long as others add */
+    xyl_work_t *work; /* NULL: none is needed */
+    uint64_t turn;    /* bytes to work on between looks at the net */
+    int keeps; /* COLLECT: own goes to the result while sums are not full, so
+                  that own is needed no more */
+    int stays; /* PAIR: this seat helps as long as others add */
     uint64_t finished; /* output: bits of segments, COLLECT */
     uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;
 
-/* Goes on for at most one part of one segment, so that whatever is put is put
- * in a later turn than the work on it. 1: the step is done. `*did` counts what
- * was worked. */
+/* Goes on for at most one part of one segment, so that a cell is put in a later
+ * turn than the work on it. 1: the step is done. `*did` counts what was
+ * worked. */
 int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
                        xyl_node_combine_t *at, unsigned *did);
-/* PAIR: nobody waits for this seat. */
+/* PAIR, 1: no seat waits for this one. */
 int xyl_node_pairs_has_added(xyl_node_sum_t *sum, const xyl_pairs_t *pairs);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);

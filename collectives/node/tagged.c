@@ -12,7 +12,7 @@ enum { LOOKS = 128, YIELDS = 4 /* for each of shm's patience */ };
 typedef struct tag {
     xyl_berth_seat_t seat;
     uint32_t requests; /* that may be started again */
-    int is_kept;       /* another call has had it */
+    int is_kept;       /* another call has had the tag */
 } tag_t;
 
 struct xyl_tagged {
@@ -22,8 +22,8 @@ struct xyl_tagged {
     tag_t tags[XYLEM_TAG_MAX + 1]; /* pages come as they are used */
 };
 
-/* Told apart from those of teams, which have the rank of their first member
- * there. */
+/* Keys of berths differ from keys of teams, which have the rank of their first
+ * member there. */
 enum { BERTH_AT = 53 };
 _Static_assert(XYL_TEAM_SIZE_MAX < 1 << (BERTH_AT - 32) &&
                    XYL_BERTHS < 1 << (64 - BERTH_AT),
@@ -61,9 +61,9 @@ static int lacks_board(const xyl_tagged_t *tagged, uint32_t berth)
            (berth != XYL_BERTH_NONE && tagged->berths[berth] == NULL);
 }
 
-/* A new board costs a hundred microseconds, and a rank that is ahead of the
- * others would take one for each of its requests: it waits a moment, if they
- * still have berths that it has left. */
+/* A new board costs a hundred microseconds. A rank that is ahead of the others
+ * would take one for each of its requests: it waits a moment, if others still
+ * have berths that it has left. */
 static void wait_for_leavers(const xyl_tagged_t *tagged, uint32_t number)
 {
     const xyl_seats_t *seats = &tagged->board->seats;
@@ -77,13 +77,13 @@ static void wait_for_leavers(const xyl_tagged_t *tagged, uint32_t number)
             (berth != XYL_BERTH_NONE && tagged->berths[berth] != NULL))
             return;
         if (looks <= yields)
-            sched_yield(); /* they may lack the core */
+            sched_yield(); /* the others may lack the core */
         else
             xyl_shm_pause();
     }
 }
 
-/* Nobody takes a berth without a place in the directory for its board. */
+/* A rank takes a berth only with a place in the directory for its board. */
 static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
                                  uint32_t number)
 {
