@@ -15,7 +15,7 @@ static xylem_status_t item_complain(const char *item, const char *why)
     return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_ALGORITHMS: '%s': %s", item, why);
 }
 
-/* "4K-64K", "-4K", "64K-"; both ends belong to it. */
+/* "4K-64K", "-4K", "64K-"; both ends belong to the range. */
 static int parse_range(char *text, xyl_rule_t *rule)
 {
     char *dash = strchr(text, '-');
@@ -60,8 +60,8 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     return XYLEM_OK;
 }
 
-/* Up to the comma behind which another collective stands, and not a part of
- * this one's algorithm. */
+/* Up to the comma before the next collective; a comma before a part of this
+ * one's algorithm belongs to the item. */
 static size_t item_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -83,7 +83,7 @@ static size_t count_items(const char *text)
 xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
                                     size_t *count_out)
 {
-    size_t count = count_items(text), i = 0, length; /* or some fewer */
+    size_t count = count_items(text), i = 0, length; /* `count` or fewer */
     xyl_rule_t *rules = calloc(count, sizeof *rules);
     xylem_status_t status = XYLEM_OK;
     char item[ITEM_BYTES];

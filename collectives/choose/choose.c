@@ -14,7 +14,7 @@
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
-/* ---- what is looked up ---- */
+/* ---- queries ---- */
 
 static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
                          const xyl_query_t *query, int has_tag)
@@ -72,7 +72,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
     if (team->is_one_node)
         return query;
     query.team = XYL_TEAM_NODES;
-    levels = xyl_team_levels(team); /* knows_levels */
+    levels = xyl_team_levels(team); /* exist: knows_levels */
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
     query.facts |= facts_of(team, levels, &query, problem->has_tag);
@@ -81,7 +81,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 
 /* ---- rules ---- */
 
-/* The first candidate of that kind, wherever it pays. */
+/* The first candidate of that kind, whether it pays or not. */
 static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
                                                 const xyl_query_t *query,
                                                 xyl_algorithm_kind_t kind)
@@ -96,7 +96,6 @@ static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
     return NULL;
 }
 
-/* Of an algorithm that it names. */
 static int rule_applies(const xyl_rule_t *rule,
                         const xyl_algorithm_t *algorithm,
                         const xyl_query_t *query, const xyl_problem_t *problem)
@@ -108,7 +107,7 @@ static int rule_applies(const xyl_rule_t *rule,
            xyl_algorithm_fits(algorithm, &asked, NULL);
 }
 
-/* The first that fits, of a kind (KINDS: of any). */
+/* The first candidate that fits, of a kind (KINDS: of any). */
 static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
                                                   const xyl_query_t *query,
                                                   const xyl_problem_t *problem,
@@ -126,7 +125,7 @@ static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
     return NULL;
 }
 
-/* Levels have what the rule says of them, cut to what they are. */
+/* Levels take no radix here: xyl_fit limits the rule's to the team. */
 static xyl_named_t named_by(const xyl_candidate_t *candidate)
 {
     xyl_named_t named = {.algorithm = candidate->algorithm};
@@ -150,7 +149,7 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
     return 1;
 }
 
-/* Where no rule names one: the first schedule of the list. */
+/* If no rule names an algorithm: the first schedule of the list. */
 static int by_list(const xyl_query_t *query, const xyl_problem_t *problem,
                    xyl_decision_t *decision)
 {
@@ -190,8 +189,8 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-/* A setting is for all calls of a program: one that does not fit a call is
- * passed over. */
+/* Settings are for all calls of a program: a call passes over those that do not
+ * fit it. */
 static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                        const xyl_problem_t *problem, xyl_decision_t *decision)
 {
@@ -221,13 +220,14 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
     }
 }
 
-/* What is named is run as the tables' first of its kind would be. */
+/* 1: a named algorithm takes its parameters from the tables' first rule of its
+ * kind. */
 static int runs_as_ruled(xyl_algorithm_kind_t kind)
 {
     return kind == XYL_ALGORITHM_TREE || kind == XYL_ALGORITHM_LANES;
 }
 
-/* ---- the parts of algorithms that are made of others ---- */
+/* ---- the parts of composed algorithms ---- */
 
 static const xyl_algorithm_t *choose_level(const xylem_team_t *team,
                                            uint32_t level,
@@ -280,8 +280,8 @@ static const xyl_chooser_t chooser = {choose_level, choose_in_memory};
 
 /* ---- the decision ---- */
 
-/* A call that names an algorithm in memory of GPUs has its ranks tell one
- * another where their buffers lie. */
+/* The ranks of a call that names an algorithm for memory of GPUs tell each
+ * other where their buffers lie. */
 static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
 {
     char why[XYL_ALGORITHM_WHY_BYTES];
@@ -323,7 +323,8 @@ static xylem_status_t problem_outline(xylem_team_t *team,
                                   : XYLEM_OK;
 }
 
-/* A rank that went by other nodes than the others would choose another plan. */
+/* Fails without the levels: a rank that did not know the nodes would choose
+ * another plan than the others. */
 static xylem_status_t knows_levels(xylem_team_t *team)
 {
     return team->is_one_node || xyl_team_levels(team) != NULL
@@ -443,7 +444,6 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
 
 /* ---- other plans ---- */
 
-/* As calls name it. */
 static xyl_other_t other_of_choice(xylem_coll_t coll,
                                    const xyl_choice_t *choice)
 {
@@ -482,7 +482,7 @@ static xyl_other_t other_of_rule(xylem_coll_t coll, const xyl_rule_t *rule)
     return other;
 }
 
-/* Four times as short and as long, as the tuner has them. */
+/* Segments four times as short and as long: the tuner's step. */
 static uint32_t other_segments(xylem_coll_t coll, const xyl_choice_t *choice,
                                uint64_t bytes, xyl_other_t *others)
 {

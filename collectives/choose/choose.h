@@ -1,6 +1,6 @@
-/* The decision: which algorithm a call takes, and all that it is run with.
- * Decided from what is equal on all ranks, so that all decide alike. In order
- * of precedence: the call, XYLEM_ALGORITHMS, the tables (rule.h). */
+/* The decision: which algorithm a call takes, with all its parameters. Its
+ * inputs are equal on all ranks, so that all decide alike. In order of
+ * precedence, the call, XYLEM_ALGORITHMS or the tables (rule.h) decide. */
 #ifndef XYL_COLLECTIVES_CHOOSE_CHOOSE_H
 #define XYL_COLLECTIVES_CHOOSE_CHOOSE_H
 
@@ -9,22 +9,21 @@
 #include "collectives/stages/choice.h"
 #include "runtime/core/team.h"
 
-/* `args` has been checked. Where elements have gaps does not matter, as ranks
- * need not agree on it. Fails when the call names an algorithm that the
- * collective does not have, or that does not fit. */
+/* `args` has been checked. Gaps in types play no part, as ranks need not agree
+ * on them. Fails when the call names an algorithm that the collective does not
+ * have, or that does not fit. */
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           xyl_way_t way, int is_commutative,
                           xyl_choice_t *choice_out);
 
 /* The query with which xyl_choose looks a call up in the tables, and the part
- * of the call's problem that is equal on all ranks. Fails for want of memory.
- */
+ * of the call's problem that is equal on all ranks. Fails without memory. */
 xylem_status_t xyl_choose_query(xylem_team_t *team,
                                 const xylem_coll_args_t *args, xyl_way_t way,
                                 int is_commutative, xyl_problem_t *problem_out,
                                 xyl_query_t *query_out);
 
-/* A plan, as calls name it. */
+/* A plan, in the words of calls. */
 typedef struct xyl_other {
     char algorithm[XYL_ALGORITHM_TEXT_BYTES];
     size_t segment_bytes;
@@ -32,13 +31,13 @@ typedef struct xyl_other {
 } xyl_other_t;
 enum { XYL_OTHERS_MAX = 4 };
 
-/* Plans that may be as good as what is chosen: with shorter and longer
- * segments, and those of the next rules. Returns how many. */
+/* Plans that may be as good as the choice: with shorter and longer segments,
+ * and those of the next rules. Returns how many. */
 uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
                            xyl_other_t others[XYL_OTHERS_MAX]);
 
-/* The tree that the call names, or the tables' first; of a bcast, reduce or
- * allreduce. */
+/* Chooses the tree that the call names, or else the tables' first; for a bcast,
+ * reduce or allreduce. */
 xylem_status_t xyl_choose_tree(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                int is_commutative, xyl_choice_t *choice_out);

@@ -149,7 +149,7 @@ static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
     return status;
 }
 
-/* Schedules number their segments as trees do. */
+/* Schedules limit the number of segments as trees do. */
 static xylem_status_t segments_check(const xyl_operation_t *operation,
                                      size_t segment_bytes)
 {
@@ -186,8 +186,8 @@ static xylem_status_t exchange_create(const xyl_call_t *call,
 
 /* ---- detaching ---- */
 
-/* Bytes that the ranks of a node hold for such a call: with levels each leader
- * has a part of the message, without all ranks have all of it. */
+/* Bytes that the ranks of a node hold for such a call: in a tree each rank has
+ * the whole message; in levels each leader has a part of it. */
 static uint64_t node_holds(const xyl_operation_t *operation,
                            const xyl_choice_t *choice)
 {
@@ -227,7 +227,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
     return other;
 }
 
-/* Of host memory only, where the user has no further part in it. */
+/* Lets the operation detach if xyl_collective_may_detach allows it. */
 static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
                            const xyl_choice_t *choice)
 {
@@ -290,7 +290,7 @@ static xylem_status_t add_sum_stages(const xyl_call_t *call,
 
 /* ---- the operation ---- */
 
-/* Around those that the algorithm has; gives the operation up if they fail. */
+/* Adds stages around the algorithm's; discards the operation on failure. */
 static xylem_status_t add_outer_stages(const xyl_call_t *call,
                                        xyl_operation_t *operation)
 {

@@ -1,5 +1,5 @@
-/* Collectives as stages in series: each function plans one on one rank. All
- * return owned (free with xyl_request_discard, or by the user). */
+/* Collectives as stages in series: the functions plan a collective on one rank.
+ * They return owned (freed by xyl_request_discard, or by the user). */
 #ifndef XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 #define XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 
@@ -7,8 +7,8 @@
 #include "collectives/stages/choice.h"
 #include "runtime/core/team.h"
 
-/* Any collective, by what selection chooses; the call has been resolved. Its
- * sides are the operation's if this succeeds. Buffers are to be bound. */
+/* Plans any collective as selection chooses; the call has been resolved. On
+ * success the operation owns the call's sides. Buffers are not bound yet. */
 xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
                                xyl_operation_t **operation_out);
 
@@ -21,16 +21,16 @@ xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
                                 void *arg, void **table_out,
                                 xyl_operation_t **operation_out);
 
-/* XYLEM_OK when `args` can be planned for `team`; else fails with a text that
- * names `call`. */
+/* Fails, with a text that names `call`, unless `args` can be planned for
+ * `team`. */
 xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               const xylem_coll_args_t *args, const char *call);
 
-/* A collective call of this rank was refused with `status`, and has not begun:
- * the others may have made it, and wait for this rank. */
+/* Notes that a collective call of this rank was refused with `status`: other
+ * ranks may have made it, and wait for this rank. */
 void xyl_call_is_refused(xylem_team_t *team, xylem_status_t status);
 
-/* The short forms go through these: blocking, or not. */
+/* For the short forms: blocking, and nonblocking. */
 xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
                             const char *call);
 xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,

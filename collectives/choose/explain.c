@@ -1,4 +1,4 @@
-/* XYLEM_VERBOSE=select. */
+/* XYLEM_VERBOSE=select: prints decisions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void print_tree(const xyl_plan_t *frame, char *text)
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s", frame->tree->name);
 }
 
-/* The algorithm, and what it is run with. */
+/* The algorithm, and its parameters. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;

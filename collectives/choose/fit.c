@@ -8,10 +8,10 @@
 #include "collectives/stages/edge.h"
 
 enum {
-    BYTES_UNIT = 64 /* where elements do not say how to cut */
+    BYTES_UNIT = 64 /* segments of single bytes are multiples of it */
 };
 
-/* The first that is not 0. */
+/* The first value that is not 0. */
 static uint64_t first_of(uint64_t call, uint64_t setting, uint64_t rule)
 {
     if (call != 0)
@@ -19,7 +19,7 @@ static uint64_t first_of(uint64_t call, uint64_t setting, uint64_t rule)
     return setting != 0 ? setting : rule;
 }
 
-/* A window that is asked for alone moves the other, so that N <= M. */
+/* If only one window is asked for, the other moves so that N <= M. */
 static void fit_windows(const xylem_coll_args_t *args,
                         const xyl_config_t *config, const xyl_rule_t *rule,
                         xyl_plan_t *frame)
@@ -70,7 +70,7 @@ static void fit_tree(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in segments ---- */
 
-/* Shorter than the rule says where each lane is to have some of it. */
+/* Shorter than the rule's if a short message is to reach each lane. */
 static size_t segment_for(const xyl_rule_t *rule, const xyl_limits_t *limits,
                           uint32_t lanes, uint64_t bytes, size_t element_bytes)
 {
@@ -92,7 +92,7 @@ static uint32_t at_most(uint32_t value, uint64_t most)
     return value <= most ? value : most == 0 ? 1 : (uint32_t)most;
 }
 
-/* No more halves, leaders and roots than there are lanes and `segments` for. */
+/* Limits halves, leaders and roots to the lanes, and to one segment each. */
 static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
 {
     uint64_t most = segments < XYL_LANES_MAX ? segments : XYL_LANES_MAX;
@@ -105,7 +105,7 @@ static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
     choice->frame.lanes_are_parts = 1;
 }
 
-/* What is named, and beside it what the rule names. */
+/* The named parts, and the rule's for those that are not named. */
 static xyl_named_t named_in_full(const xyl_decision_t *decision,
                                  xylem_coll_t coll)
 {
@@ -125,7 +125,7 @@ static xyl_named_t named_in_full(const xyl_decision_t *decision,
     return named;
 }
 
-/* What goes between nodes: a tree, or an allreduce's schedule. */
+/* Sets the level between nodes: a tree, or an allreduce's schedule. */
 static void fit_between(const xyl_named_t *named, int is_commutative,
                         xyl_choice_t *choice)
 {
@@ -145,7 +145,7 @@ static void fit_between(const xyl_named_t *named, int is_commutative,
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
-/* An algorithm may be named for the levels within nodes. */
+/* Sets the levels within nodes, if an algorithm is named for them. */
 static void fit_within(const xyl_named_t *named, int is_commutative,
                        xyl_choice_t *choice)
 {
@@ -160,7 +160,7 @@ static void fit_within(const xyl_named_t *named, int is_commutative,
     if (strcmp(name, xyl_within_ucx) == 0) {
         choice->is_by_messages = 1;
     } else if (up != NULL && (up->needs & XYL_STANDS_FOR_KIND) != 0) {
-        return; /* what the table says, whatever the rule names */
+        return; /* the table decides */
     } else if (up == NULL || up->kind != XYL_ALGORITHM_TREE) {
         choice->within_up = up;
         choice->within_down = down;
@@ -232,7 +232,7 @@ static void fit_levels(const xyl_limits_t *limits,
         choice->leaders = at_most(rule->radix, query->node_ranks);
     if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
         choice->leaders = 1; /* several change the order */
-    /* Flat trees, each with another node as its root, load all alike. */
+    /* Flat trees, each with another node as its root, load all nodes alike. */
     choice->roots =
         args->coll == XYLEM_COLL_ALLREDUCE && frame->tree == &xyl_tree_flat
             ? query->nodes

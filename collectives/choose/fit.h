@@ -1,5 +1,5 @@
-/* From a rule to a choice: what the call, the settings and the team leave of
- * it. */
+/* From a rule to a choice: the call and the settings replace parameters, the
+ * team limits them. */
 #ifndef XYL_COLLECTIVES_CHOOSE_FIT_H
 #define XYL_COLLECTIVES_CHOOSE_FIT_H
 
@@ -8,29 +8,28 @@
 
 typedef struct xyl_decision {
     xyl_named_t named;
-    const xyl_rule_t *rule; /* that it is run by; NULL: it takes nothing */
-    const char *by;         /* who has decided; NULL: the rule */
+    const xyl_rule_t *rule; /* gives the parameters; NULL: there are none */
+    const char *by;         /* decided instead of the rule; NULL: the rule */
 } xyl_decision_t;
 
 void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
              const xyl_query_t *query, int is_commutative,
              const xyl_decision_t *decision, xyl_choice_t *choice_out);
 
-/* Prints that what a setting asks for cannot run, and why not. */
+/* Prints why an algorithm that a setting asks for cannot run. */
 void xyl_choice_explain_passed(const xyl_query_t *query,
                                const xyl_algorithm_t *algorithm,
                                const char *why);
 
-/* What is named for the levels within nodes, as a call names it; NULL: nothing,
- * and the table says. */
+/* The algorithm within nodes, as a call names it; NULL: the table decides. */
 const char *xyl_choice_within(const xyl_choice_t *choice, uint32_t *radix_out);
 
-/* Bytes of a segment between nodes; of what has no levels, of any segment. 0:
- * it has none. */
+/* Bytes of a segment; with levels, of a segment between nodes. 0: there are no
+ * segments. */
 size_t xyl_choice_segment(const xyl_choice_t *choice);
 
-/* Prints it: what was chosen, by which rule or by whom, and what would have
- * come next. */
+/* Prints the choice, the rule or the setting that decided, and the algorithms
+ * that would have come next. */
 void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
                         const struct xyl_problem *problem,
                         const xyl_decision_t *decision,

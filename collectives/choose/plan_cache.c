@@ -11,18 +11,18 @@
 
 enum {
     HOMES = 32, /* where a call's places begin */
-    WAYS = 4,   /* places for a call, that others may have as well */
+    WAYS = 4,   /* places for a call, shared with other calls */
     PLACES = HOMES + WAYS - 1,
     KEPT_BYTES_MAX = 64 * 1024, /* large plans are cheap beside the work */
     KEPT_MIRRORS_MAX = 1 << 20
 };
 
-/* ---- what a call is about ---- */
+/* ---- comparing calls ---- */
 
 /* Flags that may differ from call to call of a plan. */
 #define FLAGS_BOUND ((uint32_t)XYLEM_FLAG_AUTOFREE)
 
-/* What may stand for a buffer; bits. */
+/* The kinds of address that may stand for a buffer; bits. */
 enum { ADDRESS_NULL = 1, ADDRESS_IN_PLACE = 2, ADDRESS_BUFFER = 4 };
 
 static uint8_t address_kind(const void *address)
@@ -34,7 +34,7 @@ static uint8_t address_kind(const void *address)
                : ADDRESS_BUFFER;
 }
 
-/* Arrays, by content. Of the kept ones, those that do not matter are NULL. */
+/* Compares arrays by content. Kept arrays that do not matter are NULL. */
 static int arrays_are_alike(const xylem_coll_args_t *kept,
                             const xylem_coll_args_t *args,
                             const xylem_team_t *team)
@@ -79,8 +79,8 @@ details_are_alike(const xylem_coll_args_t *kept, const xylem_coll_args_t *args,
             arrays_are_alike(kept, args, team));
 }
 
-/* All that a short form says, and what xyl_arguments_check_frame might object
- * to; the rest is bound. */
+/* Compares all arguments of a short form, and all that
+ * xyl_arguments_check_frame checks; the rest is bound. */
 static inline int call_is_alike(const xyl_operation_t *operation,
                                 const xylem_coll_args_t *args)
 {
@@ -99,8 +99,8 @@ static inline int call_is_alike(const xyl_operation_t *operation,
             collective->users_exec == xyl_collective_exec(context, args));
 }
 
-/* The same of a plan that runs inside a call, of short forms, which say no more
- * than their arrays. */
+/* The same for a plan that runs inside the call of a short form, which has no
+ * further arguments but arrays. */
 static inline int call_may_run_inline(const xyl_operation_t *operation,
                                       const xylem_coll_args_t *args)
 {
@@ -111,7 +111,7 @@ static inline int call_may_run_inline(const xyl_operation_t *operation,
             details_are_alike(&key->args, args, operation->request.team));
 }
 
-/* All that a plan depends on. */
+/* Compares all that a plan depends on. */
 static inline int plan_suits(const xyl_operation_t *operation,
                              const xylem_coll_args_t *args, xyl_way_t way)
 {
@@ -126,8 +126,9 @@ static inline int plan_suits(const xyl_operation_t *operation,
 
 /* ---- places ---- */
 
-/* `kept` is 0, or an operation with these bits. What is the engine's owner's
- * nobody else may take or look at; any other is anybody's by an exchange. */
+/* `kept` is 0, or an operation's address with PLACE_ bits. With PLACE_OWNERS
+ * only the engine's owner may read or take the operation; without, any thread
+ * takes it by an exchange. */
 typedef struct plan_place {
     _Atomic uintptr_t kept;
     _Atomic uint64_t mark; /* of calls that the plan may be for; a hint */
@@ -152,8 +153,8 @@ static inline uint64_t mark_of(const xylem_coll_args_t *args)
            (uint64_t)args->coll << 48;
 }
 
-/* The first of WAYS places for such calls; those behind it may be others'
- * first. */
+/* The first of WAYS places for such calls; the later ones may be the first of
+ * other calls. */
 static inline plan_place_t *places_for(const xylem_team_t *team, uint64_t mark)
 {
     uint64_t hash = mark * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -166,8 +167,8 @@ static inline int place_may_suit(plan_place_t *place, uint64_t mark)
     return atomic_load_explicit(&place->mark, memory_order_relaxed) == mark;
 }
 
-/* Puts an operation where a place is free; 0: none is. Two who race for a place
- * may leave the mark of the other; then the plan is not found. */
+/* Puts an operation into a free place. 0: none is free. If two threads race for
+ * a place, the loser's mark may stay; then the plan is not found. */
 static int place_fill(plan_place_t *places, xyl_operation_t *operation)
 {
     const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
@@ -182,7 +183,7 @@ static int place_fill(plan_place_t *places, xyl_operation_t *operation)
             continue;
         atomic_store_explicit(&places[way].mark, mark_of(&key->args),
                               memory_order_relaxed);
-        /* Partner: the exchange of whoever takes it. */
+        /* Partner: the exchange of the thread that takes it. */
         if (atomic_compare_exchange_strong_explicit(&places[way].kept, &empty,
                                                     kept, memory_order_acq_rel,
                                                     memory_order_relaxed))
@@ -191,8 +192,8 @@ static int place_fill(plan_place_t *places, xyl_operation_t *operation)
     return 0;
 }
 
-/* Takes the owner's plan out of a place. NULL: it does not suit (args NULL: any
- * does), or another thread owns the engine. */
+/* Takes the engine owner's plan out of a place. NULL: it does not suit (args
+ * NULL: any does), or another thread owns the engine. */
 static xyl_operation_t *place_empty_owners(xylem_context_t *context,
                                            plan_place_t *place,
                                            const xylem_coll_args_t *args,
@@ -214,8 +215,8 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
     return operation;
 }
 
-/* The same of any plan; one that turns out to be for other calls is put back
- * among `places`. */
+/* The same for any plan; puts a plan that does not suit back into one of
+ * `places`. */
 static xyl_operation_t *place_empty(xylem_context_t *context,
                                     plan_place_t *places, unsigned number,
                                     const xylem_coll_args_t *args,
@@ -241,8 +242,7 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* ---- taking ---- */
 
-/* Who is told of its end, when it has hung, what it is matched by, and where.
- */
+/* Sets the callback, the hang limit, the tag, and the tag's board. */
 static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args,
                     xyl_way_t way)
 {
@@ -322,8 +322,8 @@ static void *plan_copy(xyl_operation_t *operation, const void *from,
     return copy == NULL ? NULL : memcpy(copy, from, bytes);
 }
 
-/* What stands for a buffer in other calls of that plan: something does in all
- * where this call needs it. */
+/* The kinds of address that other calls of the plan may have: the same if this
+ * call needs the buffer or is in place, else NULL or a buffer. */
 static uint8_t addresses_like(const void *address, int is_needed)
 {
     uint8_t kind = address_kind(address);
@@ -378,8 +378,8 @@ static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
     return (name == NULL) == (args->algorithm == NULL);
 }
 
-/* Of one stage that runs one piece of a program. Where others send messages for
- * it, it takes numbers like theirs. */
+/* 1: the operation is short, one stage that runs one piece of a program, and
+ * needs no sequence numbers, which it would if other ranks sent messages. */
 static int runs_inline(const xyl_operation_t *operation)
 {
     const xyl_collective_t *collective = xyl_collective_of(operation);
@@ -397,7 +397,7 @@ static int runs_inline(const xyl_operation_t *operation)
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
-/* Types of the user's, whose handles may come to stand for others. */
+/* 1: the call has types of the user's, whose handles may be reused. */
 static int types_may_go(const xyl_operation_t *operation,
                         const xylem_coll_args_t *args)
 {
@@ -416,7 +416,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
 
     key_set(key, operation->request.team, args, way);
     operation->name = xyl_coll_traits(args->coll)->name;
-    /* Another is made of the key. */
+    /* A stand-in is made from the key. */
     if (xyl_sides_are_needed(args) ||
         (operation->hold.detaches && !key_keep(operation, &key->args)))
         operation->hold.detaches = 0;
@@ -444,7 +444,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
         return 0;
     if (place_fill(places, operation))
         return 1;
-    /* The last has been found the least. */
+    /* Evicts the last: lookups find it the least often. */
     for (way = WAYS; way-- > 0 && evicted == NULL;)
         evicted = place_empty(team->context, places, way, NULL, (xyl_way_t){0});
     if (evicted == NULL)

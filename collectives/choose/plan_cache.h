@@ -1,12 +1,12 @@
-/* Planned operations that a team keeps for the next call that is like the last
- * one: same collective, count, type, root and tuning, only other buffers. Such
- * a call plans nothing; it binds its buffers and starts.
+/* Planned operations that a team keeps for calls like earlier ones: of the same
+ * collective, count, type, root and tuning, with other buffers. Such a call
+ * plans nothing; it binds its buffers and starts.
  *
- * The cache owns what is in it: no reference to the team, not counted as live.
- * Any thread takes and keeps plans. A short blocking call runs a plan where it
- * lies; the first such call claims the plan for the engine's owner, and only
- * an owner of the engine takes it from then on. So a call that runs inside the
- * call pays for one exchange, that of the engine. */
+ * The cache owns its operations, which hold no reference to the team and do not
+ * count as live. Any thread takes and keeps plans. A short blocking call runs a
+ * plan that stays in the cache: the first such call claims the plan for the
+ * engine's owner, and only an owner of the engine takes it from then on. So a
+ * collective that runs inside the call pays for one exchange, the engine's. */
 #ifndef XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 #define XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 
@@ -14,42 +14,42 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
-/* More than most calls of a collective say, but for a tag; not 0: they do. */
+/* Not 0: `args` sets members that most calls leave 0, a tag not counted. */
 static inline uintptr_t xyl_args_untagged_more(const xylem_coll_args_t *args)
 {
     return (uintptr_t)args->algorithm | args->segment_bytes | args->recv_count |
            args->recv_type | args->send_window | args->recv_window;
 }
 
-/* The same with the tag: this is compared with care. */
+/* The same with the tag; such calls are compared member by member. */
 static inline int xyl_args_say_more(const xylem_coll_args_t *args)
 {
     return (xyl_args_untagged_more(args) | args->tag) != 0;
 }
 
 /* An idle operation planned for calls like `args` that go that way, bound to
- * its buffers and callbacks; NULL: there is none, or the arguments want a
- * closer look. The caller owns it, and either gives it to the user
- * (xyl_request_revive) or runs it and keeps it again. */
+ * its buffers and callbacks; NULL: there is none, or the call reports segments.
+ * The caller owns it, and either gives it to the user (xyl_request_revive) or
+ * runs it and keeps it again. */
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args, xyl_way_t way);
 
-/* The same for a short form that runs inside the call, while the plan stays
- * where it lies; not bound. The engine's owner. */
+/* The same for a short form that runs inside the call: not bound, and it stays
+ * in the cache. The engine's owner. */
 xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
                                 const xylem_coll_args_t *args);
-/* A claimed plan is the caller's, as if taken; nobody is told of its end. The
- * engine's owner. */
+/* Takes a claimed plan out for the caller, without callbacks. The engine's
+ * owner. */
 void xyl_plan_withdraw(xyl_operation_t *operation);
 
-/* Remembers what the operation was planned for, so that it may be kept. */
+/* Notes the call that the operation was planned for, so that it may be kept. */
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args, xyl_way_t way);
 
 /* Takes over an idle operation; returns 0 when it is not worth keeping. */
 int xyl_plan_keep(xyl_operation_t *operation);
 
-/* The state of a context; the engine's owner's. */
+/* The state of a context; only the engine's owner uses it. */
 typedef struct xyl_plans_context {
     unsigned inline_calls_to_turn; /* of the engine */
 } xyl_plans_context_t;

@@ -68,7 +68,7 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 
 /* ---- names ---- */
 
-/* 0, and `why` says so. */
+/* Writes `why`. Value: 0. */
 #define refuse(why, ...)                                                       \
     (snprintf(why, XYL_ALGORITHM_WHY_BYTES, __VA_ARGS__), 0)
 
@@ -79,7 +79,7 @@ static int is_spelled(const xyl_algorithm_t *algorithm, const char *name,
            algorithm->name[length] == '\0';
 }
 
-/* NULL, and `why` says so: there is none, or none of the collective's. */
+/* NULL: there is no such algorithm, or not for the collective; see `why`. */
 static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
                                            size_t length, char *why)
 {
@@ -117,7 +117,7 @@ const xyl_algorithm_t *xyl_algorithm_find(xylem_coll_t coll, const char *name)
     return NULL;
 }
 
-/* A number that the algorithm takes; 0: it is none. */
+/* Parses a number that the algorithm takes; 0: it does not take this one. */
 static int parse_radix(const xyl_algorithm_t *algorithm, const char *text,
                        uint32_t *radix_out, char *why)
 {
@@ -199,7 +199,7 @@ static int goes_within(const xyl_algorithm_t *algorithm)
             algorithm->tree->parent != NULL);
 }
 
-/* The collectives of the levels within nodes. */
+/* 1: the collective's levels within nodes run `level`. */
 static int has_level(xylem_coll_t coll, xylem_coll_t level)
 {
     return coll == level || coll == XYLEM_COLL_ALLREDUCE ||
@@ -267,7 +267,7 @@ static const struct {
              {"within_segment=", parse_within_segment}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* PARTS: none of them. */
+/* The part whose name begins the text; PARTS: none. */
 static size_t part_of(const char *text)
 {
     size_t i = 0;
@@ -317,7 +317,7 @@ static int parse_parts(xylem_coll_t coll, const char *text,
                        "of it");
 }
 
-/* Behind the name: "/between" or parts. */
+/* Parses "/between" or the parts behind the name. */
 static int parse_levels(xylem_coll_t coll, const char *text, const char *slash,
                         xyl_named_t *named_out, char *why)
 {
@@ -347,8 +347,7 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
             parse_levels(coll, text, has_parts ? NULL : slash, named_out, why));
 }
 
-/* Adds a part: its number, or its name with a radix; nothing where it has
- * neither. */
+/* Adds a part: its number, or its name with a radix, if it has either. */
 static void put_part(char *text, const char *before, const char *name,
                      size_t number)
 {
@@ -386,7 +385,7 @@ void xyl_algorithm_print(const xyl_named_t *named,
 
 /* ---- needs ---- */
 
-/* NULL: nothing. */
+/* NULL: nothing is missing. */
 static const char *what_is_missing(const xyl_algorithm_t *algorithm,
                                    const xyl_problem_t *problem)
 {

@@ -57,7 +57,7 @@ static int table_count_read(const json_t *json, uint32_t most,
     return 1;
 }
 
-/* The most, or a pair of the least and the most. */
+/* Reads the most, or a pair of the least and the most. */
 static int range_read(const json_t *json, uint64_t *least_out,
                       uint64_t *most_out)
 {
@@ -250,7 +250,6 @@ static xylem_status_t read_range(const reader_t *reader, const char *key,
     return is_right ? XYLEM_OK : wrong(reader, key, "bytes, or [least, most]");
 }
 
-/* The most, or the least and the most. */
 static xylem_status_t read_counts(const reader_t *reader, const char *key,
                                   const json_t *json)
 {
@@ -279,7 +278,7 @@ static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
-/* Pairs of bytes and the time that a call of them takes; rising. */
+/* Reads pairs of bytes, rising, and the time that a call of them takes. */
 static xylem_status_t read_us(const reader_t *reader, const json_t *json)
 {
     uint64_t bytes, before = 0;
@@ -310,8 +309,8 @@ static double pair_us(const json_t *list, size_t i, double *bytes_out)
     return json_number_value(json_array_get(pair, 1));
 }
 
-/* On the line between the points on both sides; beyond the ends as there,
- * within a factor of 2. */
+/* Interpolates between two points; up to a factor of 2 beyond the ends, takes
+ * the last point. */
 double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes)
 {
     const json_t *list = rule->us;
@@ -351,8 +350,8 @@ static int part_add(const json_t *json, const char *key, char separator,
     return added > 0 && (size_t)added < room - length;
 }
 
-/* The members that name an algorithm and its parts, in one text that calls
- * could have. */
+/* Joins the members that name an algorithm and its parts into one text, as a
+ * call would name it. */
 static xylem_status_t text_of(const reader_t *reader, const json_t *json,
                               char *text, size_t room)
 {
@@ -366,7 +365,7 @@ static xylem_status_t text_of(const reader_t *reader, const json_t *json,
         return wrong(reader, "for", "\"for\" and \"use\" in every rule");
     snprintf(text, room, "%s", json_string_value(use));
     for (i = 0; i < sizeof parts / sizeof *parts; i++) {
-        /* Segments alone are no part of levels. */
+        /* A segment without other parts is not one of levels. */
         if (json_object_get(json, parts[i]) == NULL ||
             (separator == ':' && strcmp(parts[i], "segment") == 0))
             continue;
@@ -377,7 +376,7 @@ static xylem_status_t text_of(const reader_t *reader, const json_t *json,
     return XYLEM_OK;
 }
 
-/* What trees and levels cannot be run without. */
+/* Checks for the members that trees and levels need. */
 static xylem_status_t check_frame(const reader_t *reader,
                                   const xyl_named_t *named)
 {
@@ -395,7 +394,8 @@ static xylem_status_t check_frame(const reader_t *reader,
     return XYLEM_OK;
 }
 
-/* That all collectives of the rule have; "all" are those that have it. */
+/* Reads an algorithm that all collectives of the rule must have; in a rule for
+ * "all", it holds for those that have it. */
 static xylem_status_t read_algorithms(const reader_t *reader,
                                       const json_t *json)
 {
@@ -450,7 +450,7 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
                    {"leaders", NULL},
                    {"within", NULL},
                    {"within_segment", NULL},
-                   {"comment", NULL}, /* whatever its author wants to say */
+                   {"comment", NULL}, /* for readers of the table */
                    {"arrivals", read_arrivals}};
     size_t i;
 
@@ -577,7 +577,7 @@ static xylem_status_t read_document(const char *file, const json_t *document,
 
 /* ---- the document ---- */
 
-/* Behind a backslash in a text of JSON. */
+/* 1: a backslash and `escape`, in a JSON text, are a control character. */
 static int is_control(const char *escape, size_t bytes)
 {
     if (bytes == 0 || *escape == '\0')
@@ -589,8 +589,8 @@ static int is_control(const char *escape, size_t bytes)
             (escape[3] == '7' && (escape[4] | ' ') == 'f'));
 }
 
-/* What is printed somewhere must not speak to the terminal, nor begin a line.
- * Of JSON that has been read: bytes below a blank stand between texts. */
+/* 1: a JSON document's texts, which may be printed, have no control characters.
+ * In valid JSON, bytes below a blank only stand between texts. */
 static int is_plain(const char *text, size_t bytes)
 {
     size_t i;
@@ -608,7 +608,7 @@ static int is_plain(const char *text, size_t bytes)
     return 1;
 }
 
-/* What stands beside the rules. */
+/* Checks the members beside the rules. */
 static xylem_status_t check_document(const char *file, const json_t *document,
                                      int is_plain_text)
 {

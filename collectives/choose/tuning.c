@@ -18,7 +18,7 @@ typedef struct xyl_tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;
     xyl_candidate_t *candidates;
-    const xyl_candidate_t *of[XYLEM_COLL_COUNT]; /* in these */
+    const xyl_candidate_t *of[XYLEM_COLL_COUNT]; /* in `candidates` */
     void *table_memory;
     char *path; /* of the file */
     xyl_limits_t limits;
@@ -30,7 +30,7 @@ static xyl_tuned_t *tuned_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TUNING];
 }
 
-/* A setting that is a text, and the hash of it that ranks compare. */
+/* A setting that is a text, until its hash replaces it. */
 static const char *text_of(uint64_t setting)
 {
     return (const char *)(uintptr_t)setting;
@@ -48,8 +48,8 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
 
 /* ---- memory of GPUs ---- */
 
-/* The rule may hold in calls whose ranks have asked where buffers lie, and in
- * no others. */
+/* 1: the rule may hold, and only in calls whose ranks ask each other where
+ * their buffers lie. */
 static int rule_wants_answers(const xyl_rule_t *rule,
                               const xyl_algorithm_t *algorithm)
 {
@@ -101,8 +101,8 @@ static void gpus_from_set(xyl_tuned_t *tuned)
 
 /* ---- candidates ---- */
 
-/* Those of a table that a collective has an algorithm for; returns how many,
- * and writes them unless `to` is NULL. */
+/* Writes the rules of a table for which the collective has an algorithm, unless
+ * `to` is NULL. Returns how many. */
 static size_t add_candidates(const xyl_rules_t *table, xylem_coll_t coll,
                              xyl_candidate_t *to)
 {
@@ -122,7 +122,7 @@ static size_t add_candidates(const xyl_rules_t *table, xylem_coll_t coll,
     return count;
 }
 
-/* So that no call looks for names. */
+/* Finds the algorithms of all rules, so that no call looks for names. */
 static xylem_status_t list_candidates(xyl_tuned_t *tuned)
 {
     tuning_t *tuning = tuned->tuning;
@@ -146,7 +146,7 @@ static xylem_status_t list_candidates(xyl_tuned_t *tuned)
     return XYLEM_OK;
 }
 
-/* Why a table for that machine is not for this one; NULL: it is. */
+/* Why a table for machine `name` cannot be used here; NULL: it can. */
 static const char *other_machine(const char *name, char text[OTHER_BYTES])
 {
     char own[OTHER_BYTES / 2];
@@ -199,7 +199,7 @@ static void arrivals_set(tuning_t *tuning, const xyl_config_t *config)
                                : XYL_ARRIVE_TOGETHER;
 }
 
-/* The ranks of a job choose alike, so all of them do without. */
+/* If ranks have different tables none uses its own: all must choose alike. */
 static xylem_status_t tuning_joins(xylem_context_t *context)
 {
     tuning_t *tuning = tuned_of(context)->tuning;

@@ -1,7 +1,7 @@
-/* The lengths and numbers at which programs on a node, and levels, go another
- * way: values of the table that decides (collectives/choose/table.json, with
- * what each comes from), by names of this list. Whatever a value is within its
- * range, results are right. */
+/* The lengths and numbers at which node programs, and levels, change their
+ * method: values of the table that decides (collectives/choose/table.json, with
+ * each value's origin), by the names of this list. Results are right with any
+ * value within its range. */
 #ifndef XYL_COLLECTIVES_DATA_LIMITS_H
 #define XYL_COLLECTIVES_DATA_LIMITS_H
 
@@ -10,7 +10,7 @@
 #include "collectives/data/modules.h"
 #include "runtime/core/context.h"
 
-/* name, least, most, what it is: of bytes unless it says otherwise. */
+/* name, least, most, meaning: a number of bytes unless it says otherwise. */
 #define XYL_LIMIT_MAP(X)                                                       \
     X(hand_over, 0, 1 << 30,                                                   \
       "input that few seats read leaves its seat's own caches, at most")       \
@@ -58,14 +58,14 @@ typedef struct xyl_limits {
 #undef XYL_LIMIT_FIELD
 } xyl_limits_t;
 
-/* What choose/tuning.c keeps with a context, which sets it as that begins. */
+/* The state that choose/tuning.c attaches to a context when it begins. */
 typedef struct xyl_tuned {
     const xyl_limits_t *limits;
-    /* The least bytes, as rules count them, that a rule for memory of GPUs has;
-     * UINT64_MAX: the collective has none. Shorter calls need not know where
-     * buffers lie. */
+    /* The least bytes, as rules count them, for which a rule for memory of GPUs
+     * holds: ranks of shorter calls need not ask where buffers lie.
+     * UINT64_MAX: the collective has no such rule. */
     uint64_t gpus_from[XYLEM_COLL_COUNT];
-    struct xyl_tuning *tuning; /* NULL: nothing is set */
+    struct xyl_tuning *tuning; /* choose/tuning.c's own; NULL: not begun */
 } xyl_tuned_t;
 
 static inline const xyl_tuned_t *xyl_tuned_of(const xylem_context_t *context)
@@ -73,7 +73,7 @@ static inline const xyl_tuned_t *xyl_tuned_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TUNING];
 }
 
-/* Those of a context. */
+/* The limits of a context. */
 static inline const xyl_limits_t *xyl_limits_of(const xylem_context_t *context)
 {
     return xyl_tuned_of(context)->limits;
