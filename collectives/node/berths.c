@@ -64,8 +64,8 @@ uint32_t xyl_berth_free(const xyl_seats_t *seats,
     return XYL_BERTH_NONE;
 }
 
-/* Takes the lowest free berth, so that those in use stay few; XYL_BERTH_NONE:
- * none is free. */
+/* Takes the lowest free berth, to keep those in use few; XYL_BERTH_NONE:
+ * none. */
 static uint32_t berth_take(const xyl_seats_t *seats, xyl_berth_words_t *words)
 {
     uint32_t i;
@@ -134,8 +134,7 @@ uint32_t xyl_berth_join(const xyl_seats_t *seats, xyl_berth_words_t *words,
     return mine->berth;
 }
 
-/* The word with this seat as a leaver; unchanged if other leavers have ended
- * more calls. */
+/* The word with this seat as a leaver; unchanged if others ended more calls. */
 static uint64_t with_leaver(uint64_t word, uint32_t calls)
 {
     const uint32_t half = UINT32_C(1) << (XYL_TAG_CALLS_BITS - 1);

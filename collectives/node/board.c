@@ -43,9 +43,9 @@ static size_t to_page(size_t at)
     return (at + page - 1) / page * page;
 }
 
-/* Boards of many seats have longer windows beside the slots: with a window of
- * the pool, many seats write the same words to say where it is and that they
- * have left it. */
+/* Boards of many seats have longer windows beside the slots: many seats would
+ * write the words that say where a window of the pool is, and who has left
+ * it. */
 static size_t slot_window_max(uint32_t seats)
 {
     size_t bytes = (size_t)seats * WINDOW_OF_SEAT;
@@ -241,8 +241,7 @@ static void windows_give_back(const xyl_board_t *board)
 {
     uint64_t i, bytes, place, end = xyl_board_get(board, furthest(board));
 
-    /* Slots that no piece has had have no memory yet, and are not to get any.
-     */
+    /* Slots that no piece has had have no memory yet, and need none. */
     if (end > XYL_BOARD_SLOTS)
         end = XYL_BOARD_SLOTS;
     for (i = 0; i < end; i++) {

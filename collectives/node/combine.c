@@ -1,7 +1,7 @@
 /* Each function that writes a word loops over swaps, but takes effect at the
  * swap that succeeds, or fails for good: to other seats it is one access. A
- * swap fails when another seat's has succeeded, of which there are only so many
- * in a piece. */
+ * swap fails when another seat's has succeeded, of which a piece has only so
+ * many. */
 #include "collectives/node/combine.h"
 
 #include <assert.h>
@@ -58,8 +58,8 @@ static int combine_take(const xyl_combine_piece_t *piece,
     return 1;
 }
 
-/* 1: puts the partial into the segment's word; 0: takes the one that lies there
- * as `other`. */
+/* 1: puts the partial into the segment's word; 0: takes one from it as
+ * `other`. */
 static int combine_put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->segments[combine->segment];

@@ -7,11 +7,10 @@
 
 #include "include/xylem.h"
 
-/* Writes for each seat the lowest seat of its group, and returns how many
- * groups there are, by `setting`, of XYLEM_NODE_GROUPS. If that is auto, a
- * group has the same third-level cache, else memory, else package. One group
- * holds all when the place of any is not known, or when no two share
- * anything. */
+/* Writes for each seat the lowest seat of its group; returns the number of
+ * groups, by `setting`, of XYLEM_NODE_GROUPS. If that is auto, a group shares
+ * the third-level cache, else memory, else package. One group holds all when
+ * the place of any is not known, or when no two share anything. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
                               uint64_t setting, uint32_t *group_of_out);
 

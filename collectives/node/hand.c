@@ -161,8 +161,7 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* Lets seats that wait for this one in another call see that the calls differ;
- * wakes nobody. */
+/* Shows seats that wait for this one in another call that the calls differ. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -197,9 +196,8 @@ static void parcel_post(const xyl_node_stage_t *node,
                   xyl_board_value(piece->number, 1), way->other);
 }
 
-/* The address of this seat's block if the other seat may move bytes to or from
- * it; NULL: no seat can (no `pull`), the block has gaps, or an executor moves
- * it. */
+/* This seat's block, if the other seat may move bytes to or from it; NULL:
+ * there is no `pull`, the block has gaps, or an executor moves it. */
 static char *plain_block(const xyl_node_stage_t *node,
                          const xyl_strand_t *strand, xyl_position_t spot)
 {
@@ -217,7 +215,7 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
-    /* Where a head has the length, as a receiver may expect a head. Partner:
+    /* The length, where a head has it: one may be expected. Partner:
      * length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
@@ -290,8 +288,7 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 1: the receiver has read the block, or may still read it; 0: the sender sends
- * it in parts. */
+/* 1: the receiver has read the block, or may yet; 0: it goes in parts. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,
@@ -406,7 +403,7 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     return 1;
 }
 
-/* The count of the sender's seat if it is one for all blocks, else of this
+/* The count of the sender's seat, if it is for all blocks, or of this
  * parcel. */
 static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
@@ -437,8 +434,8 @@ static uint64_t length_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
     return atomic_load_explicit(length, memory_order_relaxed);
 }
 
-/* 1: the sender calls the same, and its block is as long as this seat
- * expects. */
+/* 1: the sender calls the same, and its block has the length that is
+ * expected. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
 {

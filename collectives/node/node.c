@@ -326,7 +326,7 @@ static void refusal_run(xyl_task_t *task)
     refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
     xylem_team_t *team = refusal->team;
     /* Other ranks may wait on the board, even if this rank has made no call
-     * before. Without a board the team cannot go on: its calls would all be
+     * before. Without it the team cannot go on: all its calls would be
      * refused. */
     xyl_board_t *board = board_of_team(team);
 

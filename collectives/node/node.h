@@ -21,9 +21,8 @@ void xyl_node_place_return(xylem_context_t *context);
  * once, before the team is used. */
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
-/* A board that this rank keeps, for a team that is made of `parent` and has
- * `size` ranks (0: not known); NULL: it keeps none. Any thread, as the next
- * two. */
+/* A board that this rank keeps, for a team of `size` ranks (0: not known) that
+ * is made of `parent`; NULL: it keeps none. Any thread, as the next two. */
 struct xyl_board *xyl_node_board_offered(const xylem_team_t *parent,
                                          uint32_t size);
 /* The team, which has its places, takes the board that all its ranks have
@@ -41,8 +40,7 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
  * the layers above; NULL: there is no memory. Any thread. */
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
 
-/* 1 when the team has a board as soon as a call needs it; equal on all ranks.
- */
+/* 1 when the team has a board once a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);
 /* The team's board, made if it is not there; with the team's lock. */
 struct xyl_board;
@@ -99,13 +97,11 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 /* 1 when a node's memory would have room for programs of so many seats; alike
  * on all ranks. */
 int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats);
-/* 1 when this node shares memory, and that has such room; alike on all ranks of
- * the node. */
+/* 1 when this node shares memory with such room; alike on all its ranks. */
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
 /* Bytes that a piece may have in the window. */
 uint64_t xyl_node_window_bytes(const xylem_team_t *team);
-/* Writes a collective's program; fills in the node's own part of the
- * problem. */
+/* Writes a collective's program; fills in the node's part of the problem. */
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
                                     const xyl_chooser_t *chooser,

@@ -148,9 +148,8 @@ static int first_run(xyl_node_stage_t *node, unsigned *did)
 
     if (node->state == XYL_NODE_NEW)
         xyl_node_take_first(node);
-    /* Waits for input even if this seat hands nothing: the stage that brings it
-     * may write where others' blocks will lie, and say that this stage is
-     * skipped. */
+    /* Even if this seat hands nothing: the stage that brings input may write
+     * where others' blocks will lie, and say that this stage is skipped. */
     if (!node->has_input)
         return 0;
     if (node->is_skipped)

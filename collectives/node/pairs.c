@@ -1,7 +1,7 @@
 /* Each function that writes a word loops over swaps, but takes effect at the
  * swap that succeeds, or fails for good: to other seats it is one access. A
- * swap fails when another seat's has succeeded, of which there are only so many
- * in a piece. */
+ * swap fails when another seat's has succeeded, of which a piece has only so
+ * many. */
 #include "collectives/node/pairs.h"
 
 #include <assert.h>
@@ -229,8 +229,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece)
     return cell;
 }
 
-/* Takes the home cell of the pair for the first segment that the seat lacks; 0:
- * the segment is not the first, or the cell is in use. */
+/* Takes the pair's home cell for the first segment that the seat lacks; 0: the
+ * segment is another, or the cell is in use. */
 static uint32_t home_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {

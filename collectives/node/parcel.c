@@ -64,8 +64,7 @@ int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out)
            claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_TAKEN);
 }
 
-/* Stores a claim that the sender changes no more once again, to wake the
- * sender. */
+/* Stores once more a claim that the sender leaves as it is, and wakes it. */
 static void claim_tell(const xyl_parcel_way_t *way, xyl_parcel_claim_t claim)
 {
     xyl_board_set(way->board, &way->line->is.parts.claim, value_of(way, claim),
@@ -158,8 +157,7 @@ int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
         memory_order_relaxed);
     bytes = place >> RUN_BITS;
     parcel->run = (uint32_t)(place & ((1U << RUN_BITS) - 1));
-    /* A seat that calls something else may have written there; the team
-     * fails. */
+    /* A seat in another call may have written there; the team fails. */
     if (bytes == 0 || bytes > way->bytes - parcel->begin ||
         (parcel->run == 0
              ? bytes > way->cell_bytes

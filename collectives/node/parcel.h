@@ -40,8 +40,7 @@
 
 enum {
     XYL_PARCEL_SHORT = 96, /* bytes */
-    /* Of a cell behind a line between two seats: for parts, if the pool is
-     * empty. */
+    /* Of a cell behind its line between two seats: for parts without a run. */
     XYL_PARCEL_CELL_LEAST = 128,
     XYL_PARCEL_PARTS = 8, /* under way */
     XYL_PARCEL_PART_BITS = 24
@@ -118,11 +117,9 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
     return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
-/* The sender, before it posts the count: offers the block at `lies`; NULL:
- * none. */
+/* The sender, before it posts the count: offers `lies`, unless that is NULL. */
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
-/* 0: no seat has prepared the parcel in this piece. After the sender's count
- * was seen. */
+/* 0: the sender has not prepared the parcel. After its count was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
 /* Which side has the block. */
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);

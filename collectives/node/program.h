@@ -58,9 +58,9 @@ typedef enum xyl_step_kind {
                          else all but the seat that it is for */
     XYL_STEP_PAIR, /* combines `from` of all seats, or of all but the result's
                       if end_seat is one less, in pairs, and pairs with pairs,
-                      slice by slice; `to` is where slice 0 of the result lies,
-                      with cells behind; the last seat to combine slice i posts
-                      word i */
+                      slice by slice; slice 0 of the result lies at `to`, with
+                      cells behind; the last seat to combine slice i posts word
+                      i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
     XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
@@ -68,8 +68,7 @@ typedef enum xyl_step_kind {
     XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
                          through the line or the cell at `to` (input) */
     XYL_STEP_TAKE, /* takes `total` bytes from the transfer's seat, through the
-                      line or the cell at `from` (input); fails on any other
-                      length */
+                      line or the cell at `from` (input), or fails */
     XYL_STEP_TELL, /* tells all seats the longest of this seat's blocks that are
                       not handed */
     XYL_STEP_HEAR, /* hears what all seats TELL */
@@ -300,8 +299,7 @@ typedef struct xyl_node_program {
     uint64_t cells; /* bytes of each seat's cells, side by side in the window */
     uint64_t cell;  /* bytes of a cell */
     uint64_t between; /* bytes of a cell between two seats, with its line, if
-                         each seat has a cell of its own as well; 0: all cells
-                         are alike */
+                         seats also have their own cells; 0: all are alike */
     uint64_t handed;  /* bytes, by this seat */
     int offers;       /* this seat offers blocks, or takes offered ones in an
                          exchange: not run inside a call */
@@ -330,9 +328,8 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
-/* Adds a step that waits for nothing and posts nothing; valid until the next
- * step is added. Without memory the step goes nowhere, and the program's status
- * says so. */
+/* Adds a step that waits for nothing and posts nothing; valid until the next is
+ * added. Without memory it goes nowhere, and the program's status says so. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
@@ -349,8 +346,7 @@ xyl_node_program_status(const xyl_node_program_t *program)
 /* The program cannot be written, as xyl_fail has said. */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
-/* Moves the steps written so far that many bytes further on in SEND and
- * RECV. */
+/* Moves the steps so far that many bytes further on in SEND and RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 

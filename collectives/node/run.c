@@ -17,8 +17,7 @@ enum {
 
 /* ---- waiting and posting ---- */
 
-/* 1: all seats except `but` have posted `count`; `*seen`: so many have, in
- * order. */
+/* 1: all seats except `but` have posted `count`; the first `*seen` have. */
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
 {
@@ -37,8 +36,8 @@ static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return seat == seats;
 }
 
-/* A segment beyond the last counts as there. Where segments do not come singly,
- * all of them are there. A stage without input has no segment. */
+/* A segment beyond the last counts as there. If segments do not come singly,
+ * all are there. A stage without input has no segment. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
     return node->program.segments == 0 ||
@@ -214,9 +213,8 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* ---- claims that are held up ---- */
 
 /* 1: all inputs of the piece lie in its window. A seat whose input is read in
- * its own memory leaves when all have said that they are done with it. This
- * seat has said so after its own claims, and must not read such an input
- * later. */
+ * its own memory leaves when all have said that they are done with it; this
+ * seat says so after its own claims, and must not read it later. */
 static int all_are_copied(const xyl_node_stage_t *node,
                           const xyl_node_piece_t *piece)
 {

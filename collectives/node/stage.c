@@ -25,9 +25,9 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 
 /* ---- the stage ---- */
 
-/* Has the engine poll several times in an idle turn while stages wait; not in
- * simulated memory, which does not change meanwhile, nor on a core that others
- * want, nor while the net matters most. */
+/* Has the engine poll several times in an idle turn while stages wait; not if
+ * others want the core, or the net matters most, nor in simulated memory, which
+ * does not change meanwhile. */
 static void set_polls(xylem_context_t *context)
 {
     const xyl_node_context_t *boards = xyl_node_of_context(context);
@@ -302,8 +302,7 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
-/* 1: the stage brings memory of the operation's own to other seats: the user
- * need not wait for it. */
+/* 1: the stage passes on the operation's own memory; the user need not wait. */
 static int is_for_others(const xyl_stage_t *stage)
 {
     return stage->operation->is_holding && stage->reads == XYL_ROLE_SCRATCH &&
@@ -702,8 +701,7 @@ void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside)
     first->program.board_bytes = at + node->program.board_bytes;
 }
 
-/* 1: the program adds to sums or collects them, and does nothing else with this
- * seat's buffers. */
+/* 1: the program only adds up, collects, and copies from the window. */
 static int adds_up(const xyl_node_program_t *program)
 {
     const xyl_step_t *step;

@@ -53,8 +53,7 @@ typedef struct xyl_node_piece {
     char *slot, *window;
     uint64_t says; /* the call, as lines of seats that call the same have it */
     uint64_t mark; /* words of what has begun; of what is posted: and 1 */
-    uint64_t name; /* of this seat's input, if others read it in its memory;
-                      else 0 */
+    uint64_t name; /* of this seat's input, if others read it there; else 0 */
     uint64_t length; /* of that input */
     char *lies;      /* where that input lies; NULL: it is copied */
     xyl_strand_t *strands;
@@ -88,8 +87,7 @@ struct xyl_node_stage {
     const xyl_limits_t *limits;
     TAILQ_ENTRY(xyl_node_stage) others; /* on the board */
     int is_listed;
-    int is_hasty; /* a level of a short message: the net is looked after first
-                   */
+    int is_hasty; /* a level of a short message: the net comes first */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
     /* The first of the stages that share one piece; itself: it shares none. In
@@ -168,8 +166,7 @@ static inline uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
     return node->enough < node->limits->seat_turn ? node->enough
                                                   : node->limits->seat_turn;
 }
-/* Where the bytes of a spot are, `from` bytes further on. A private spot must
- * be plain. */
+/* Where a spot's bytes are, `from` further on; a private spot must be plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);

@@ -1,6 +1,5 @@
 /* What relays of levels do with a node stage that is under way: they put
- * segments into its window, and publish them, in place of a leader that is
- * late. */
+ * segments into its window and say so, for the leader if that is late. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>

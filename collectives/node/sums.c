@@ -125,8 +125,7 @@ static xyl_combine_piece_t combine_piece_of(const xyl_node_sum_t *sum)
         .full = flags_of(sum)};
 }
 
-/* 1: this work brings the last contribution into the cell, which is to hold
- * numbers then. */
+/* 1: this work completes the sum in its cell, which is to hold numbers then. */
 static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
 {
     uint32_t count = combine->count;

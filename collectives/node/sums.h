@@ -1,6 +1,5 @@
 /* Steps that add up, for one piece of a node program, and move the bytes: in
- * the order of arrival by the protocol of combine.h, in a fixed order by that
- * of pairs.h. */
+ * the order of arrival (combine.h), or in a fixed order (pairs.h). */
 #ifndef XYL_COLLECTIVES_NODE_SUMS_H
 #define XYL_COLLECTIVES_NODE_SUMS_H
 
@@ -32,8 +31,7 @@ typedef struct xyl_node_sum {
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
     /* For sums of numbers: `own` is numbers, not sums; and so is `result`, on
-     * all seats or on none. A result for all comes to lie where its sums
-     * begin. */
+     * all seats or on none. A result for all lies where its sums begin. */
     int own_has_numbers, gives_numbers;
     size_t element_bytes;
     xyl_exec_t *exec;
@@ -47,8 +45,7 @@ typedef struct xyl_node_sum {
 } xyl_node_sum_t;
 
 /* Goes on for at most one part of one segment, so that a cell is put in a later
- * turn than the work on it. 1: the step is done. `*did` counts what was
- * worked. */
+ * turn than the work on it. 1: the step is done. `*did` counts work. */
 int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
