@@ -72,7 +72,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
     if (team->is_one_node)
         return query;
     query.team = XYL_TEAM_NODES;
-    levels = xyl_team_levels(team); /* exist: knows_levels */
+    levels = xyl_team_levels(team); /* not NULL: see knows_levels */
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
     query.facts |= facts_of(team, levels, &query, problem->has_tag);

@@ -64,8 +64,8 @@ enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 128 };
  * text. */
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why);
-/* Prints a text that is parsed as `named`. It names the parts if there is one
- * for the levels within nodes, or for segments. */
+/* Prints a text that is parsed as `named`. The text names parts if one is for
+ * the levels within nodes, or for segments. */
 void xyl_algorithm_print(const xyl_named_t *named,
                          char text[XYL_ALGORITHM_TEXT_BYTES]);
 /* 1: one length is a multiple of the other, or 0: a level has no segments of

@@ -21,7 +21,7 @@
 
 struct xyl_notice;
 
-/* What survivors agree on. */
+/* The value that survivors agree on. */
 typedef struct xyl_agreement {
     uint32_t flags; /* of all ranks, by and */
     uint64_t *dead; /* [words for the job's ranks]: known dead to any rank */

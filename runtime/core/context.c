@@ -360,7 +360,7 @@ static xylem_status_t params_read(const xylem_context_params_t *given,
                      sizeof *params);
 }
 
-/* As far as the rank is known before the ranks meet. */
+/* 1: this is rank 0, as far as that is known before the ranks meet. */
 static int is_first_rank(const xylem_bootstrap_t *bootstrap)
 {
     return bootstrap != NULL && bootstrap->struct_bytes >=

@@ -84,7 +84,7 @@ struct xylem_context {
     xyl_execs_t execs;              /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
     struct xyl_recorder *recorder;  /* NULL: XYLEM_TRACE names no file */
-    int tables_differ;              /* between ranks, for XYLEM_TUNING */
+    int tables_differ;              /* of XYLEM_TUNING, between ranks */
     uint64_t past_caches; /* an operation that writes so many bytes copies past
                              the caches */
     uint64_t reuse_bytes; /* that the node's ranks had better write before they
@@ -101,7 +101,7 @@ struct xylem_context {
     struct xyl_liveness *liveness;     /* NULL: this rank watches none */
     struct xyl_node_watch *node_watch; /* NULL: none, or another rank has it */
     xylem_team_t *world;
-    pthread_mutex_t lock; /* team_slots, and members that modules name */
+    pthread_mutex_t lock; /* for slots, lists, and modules' state */
     const xyl_modules_t *modules;
     uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
     uint64_t slot_next; /* the search begins here: slots are reused late */

@@ -20,7 +20,7 @@ enum {
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,
     WINDOWS_MIN = 4, /* that a budget has room for at least */
-    /* For memory that does not let ranks drift apart. */
+    /* For all other uses than letting ranks drift apart. */
     REGION_BYTES_MORE = 64 << 20
 };
 

@@ -172,7 +172,7 @@ static void stand_in_done(void *arg, xylem_status_t status)
 
 static int is_free(const xyl_operation_t *operation)
 {
-    /* Partners: the releases at the end of its run. */
+    /* Partners: the releases at the end of the run. */
     return atomic_load_explicit(&operation->request.state,
                                 memory_order_acquire) != XYL_REQUEST_ACTIVE &&
            atomic_load_explicit(&operation->request.rest,

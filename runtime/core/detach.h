@@ -13,11 +13,12 @@
 
 /* The progressing thread, at the begin of a run: reserves the room that the
  * operation needs to detach. 1: the run starts now, without room if there is
- * none. 0: the run is deferred until a detached one gives room back, or until
- * the next begins: a team's begin in the order of calls. A run is not deferred
- * beside others that the user waits for, as ranks may wait for those. */
+ * none. 0: the run starts when a detached one gives room back; or before the
+ * next run, as a team's runs begin in the order of calls. A run that finds no
+ * room beside others that the user waits for is not put off: ranks may wait for
+ * those. */
 int xyl_hold_begin(xyl_operation_t *operation);
-/* At the end of a run: gives back the room that the net no longer reads. */
+/* At the end of a run: gives the room back; the net may still read `held`. */
 void xyl_hold_end(xyl_operation_t *operation);
 /* Frees the copy of the message when nothing reads it any more; any thread. */
 void xyl_hold_release(xyl_operation_t *operation);

@@ -289,7 +289,7 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     if (notice == NULL)
         return;
     notice->about = rank;
-    /* A process on another node may live: it then gives up the others. */
+    /* A process on another machine may live: then it gives the others up. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
     atomic_store_explicit(&context->peers[rank].has_failed, 1,

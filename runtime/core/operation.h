@@ -12,7 +12,7 @@ enum {
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
-/* What an operation is made for. */
+/* The parameters of an operation. */
 typedef struct xyl_operation_params {
     uint64_t bytes;       /* of the message */
     size_t segment_bytes; /* not 0 */
@@ -159,7 +159,7 @@ static inline size_t xyl_stage_segment_bytes(const xyl_stage_t *stage)
     return xyl_operation_offset(stage->operation, stage->grain);
 }
 
-/* The observer measures: notes when a run begins, and tells it of the end. */
+/* For an observer that measures: notes when a run begins; reports its end. */
 __attribute__((cold)) void xyl_operation_note_began(xyl_operation_t *operation);
 __attribute__((cold)) void
 xyl_operation_note_ended(const xyl_operation_t *operation);

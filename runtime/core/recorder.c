@@ -33,7 +33,7 @@ typedef struct xyl_recorder {
     xyl_observer_t observer;
     const xyl_clock_t *clock;
     uint64_t origin_ticks, origin_ns;
-    uint64_t realtime_ns;   /* at that time */
+    uint64_t realtime_ns;   /* at the origin */
     double ns_per_tick;     /* set when the events are written */
     _Atomic uint64_t count; /* of events, also of those without room */
     event_t events[];       /* the system gives memory as it is written to */

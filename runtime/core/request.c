@@ -193,8 +193,7 @@ static int request_is_over(xylem_request_t *request, uint32_t state)
 
 static xylem_status_t claim(xylem_request_t *request)
 {
-    /* Partner: the releases where it becomes idle, or its callback is called.
-     */
+    /* Partners: the releases that make the request IDLE or DELIVERING. */
     uint32_t state =
         atomic_load_explicit(&request->state, memory_order_acquire);
 
@@ -409,7 +408,7 @@ static xylem_status_t request_outcome(const xylem_request_t *request)
 
 static int request_has_completed(xylem_request_t *request)
 {
-    /* Partner: the releases in publish_idle and callbacks_due. */
+    /* Partners: the releases that make the request IDLE or DELIVERING. */
     return request_is_over(
         request, atomic_load_explicit(&request->state, memory_order_acquire));
 }
@@ -419,7 +418,7 @@ static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
 
-    /* Partner: the release in publish_idle. */
+    /* Partners: the releases in publish_idle and callback_returned. */
     return atomic_load_explicit(&request->state, memory_order_acquire) ==
            XYL_REQUEST_IDLE;
 }

@@ -1,7 +1,7 @@
-/* A stage: one level's part of one operation on one rank. It is told
- * segment_ready(i) when its input of segment i is there, and it tells the next
- * stage of its lane by xyl_stage_emit(i) when its own output is. An operation
- * is lanes of stages in series; no stage waits for another.
+/* A stage: one level's part of one operation on one rank. segment_ready(i)
+ * tells a stage that its input of segment i is there; by xyl_stage_emit(i) the
+ * stage tells the next one of its lane that its own output is. An operation is
+ * lanes of stages in series; no stage waits for another.
  *
  *   operation ── lane 0 ── stage ──▶ stage ──▶ ... ──▶ on_segment
  *             └─ lane 1 ── stage ──▶ ...
@@ -87,7 +87,7 @@ struct xyl_stage {
                           is there; NULL: `grain` is 1 */
     xyl_group_t group; /* the ranks that it runs between */
     xyl_role_t reads, writes; /* the buffers that it is bound to */
-    /* It takes the user's buffers, other stages operation->packed. */
+    /* The stage takes the user's buffers, other stages operation->packed. */
     int reads_user, writes_user;
     int is_complete;
     int is_released; /* see xyl_stage_release */

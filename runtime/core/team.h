@@ -52,7 +52,7 @@ struct xylem_team {
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
     uint64_t key;           /* names its shared memory; used once in the job */
-    _Atomic uint64_t begun; /* numbers of messages, by calls in order */
+    _Atomic uint64_t begun; /* message numbers that calls in order took */
     uint64_t mark_bits;     /* of a message's tag */
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */
@@ -64,7 +64,7 @@ struct xylem_team {
     uint32_t recoveries; /* agreements before a shrink; equal on all ranks */
     uint32_t unmade;     /* first child that a rank could not make; 0: none */
     LIST_ENTRY(xylem_team) others;     /* of the context, by its lock */
-    pthread_mutex_t lock;              /* what modules say */
+    pthread_mutex_t lock;              /* for `tags`, and modules' state */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
     _Atomic(xyl_tags_t *) tags;        /* NULL: no call had a tag */
     xyl_called_t called;

@@ -1,6 +1,5 @@
-/* A request that triggers act on. It stands in the place of the user's
- * callbacks, so that triggers hear when a run of the request takes segments and
- * when it completes. */
+/* The triggers of a request. Their callbacks replace the user's, so that they
+ * are told when a run of the request takes segments, and when it completes. */
 #ifndef XYL_RUNTIME_CORE_TRIGGERED_H
 #define XYL_RUNTIME_CORE_TRIGGERED_H
 
