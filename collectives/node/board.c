@@ -387,8 +387,8 @@ char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes)
 }
 
 /* The word that says where a piece's window is. Seats that begin the piece
- * together would each take a window, and all but one give theirs back: the same
- * window would not stay in the caches. So each waits a moment for the seats
+ * together would each take a window, and all but one give theirs back, so the
+ * same window would not stay in the caches. Each waits a moment for the seats
  * asked before it. */
 static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
                            const _Atomic uint64_t *word)
@@ -479,7 +479,7 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
 
 /* ---- beginning ---- */
 
-/* 1: the piece begins, as far as this seat knows the others' done lines. */
+/* As xyl_board_begin, by the done lines as they were last seen. */
 static inline int try_to_begin(xyl_board_t *board,
                                const xyl_board_extent_t *extent,
                                uint64_t number, char **window_out)

@@ -161,7 +161,8 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* Shows seats that wait for this one in another call that the calls differ. */
+/* Tells seats that wait here in another call that the calls differ; wakes
+ * none. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -266,10 +267,10 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 }
 
 /* A sender waits for its receiver: `parcel_patience_us` if the receiver has not
- * come, `held_up_us` if it has started reading. A sender that also takes blocks
- * waits, from when it has taken them all, as long as that took, within these
- * two limits: then all seats have come, and a receiver that is not held up
- * reads its blocks in as much time. */
+ * come, `held_up_us` if it has started reading. If the sender also takes
+ * blocks, in a program that is not sparse, it waits from when it has taken them
+ * all, as long as that took, within these two limits: then all seats have come,
+ * and a receiver that is not held up reads its blocks in as much time. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,

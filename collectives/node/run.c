@@ -11,7 +11,7 @@
 #include "runtime/core/context.h"
 
 enum {
-    LOOKS_OF_CLOCK = 64, /* vain looks between two at the clock */
+    LOOKS_OF_CLOCK = 64, /* looks in vain between two at the clock */
     TURN = 7 /* slices by which a seat's first one moves per piece */
 };
 

@@ -376,7 +376,7 @@ static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
 }
 
 /* 1: `seat` has not posted in the piece. A seat that hands this one a single
- * block posts in a parcel's line, not in its own. */
+ * block posts in a parcel's line, beside the seats' lines. */
 static int is_missing(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, uint32_t seat)
 {

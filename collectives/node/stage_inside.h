@@ -35,7 +35,7 @@ typedef struct xyl_strand {
     uint32_t seen;  /* seats whose counts are there */
     int has_slice;  /* claimed, or it goes on by itself */
     uint32_t slice; /* claimed; or vain looks, if it may go on by itself */
-    uint32_t published, swept; /* slices; so many were when none was left */
+    uint32_t published, swept; /* slices; `published` when none was left */
     uint32_t complete;         /* seats whose inputs are all there */
     uint64_t done;             /* bytes of the step, or of the slice */
     uint64_t since; /* when all inputs were seen to be there; 0: not yet */
@@ -52,7 +52,7 @@ typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
     uint64_t says; /* the call, as lines of seats that call the same have it */
-    uint64_t mark; /* words of what has begun; of what is posted: and 1 */
+    uint64_t mark; /* word of a slice that has begun; of a posted one: and 1 */
     uint64_t name; /* of this seat's input, if others read it there; else 0 */
     uint64_t length; /* of that input */
     char *lies;      /* where that input lies; NULL: it is copied */
