@@ -1,15 +1,15 @@
 /* Communicators: an attribute keeps the team of each, and whether its calls are
  * taken.
  *
- *   NEW      nobody has asked yet
+ *   NEW      the ranks have not yet asked each other for a team
  *   JOINING  a duplicate whose team is made while the program goes on
- *   READY    there is a team, all calls that are selected are taken
- *   HOST     not all of its ranks have a context; for good where it is an
+ *   READY    there is a team; the binding takes all selected calls
+ *   HOST     not all of its ranks have a context; for good if it is an
  *            inter-communicator or has ranks of another job
  *
- * The state changes only in calls that may block, which are the same on all
- * ranks of the communicator and in the same order, and by what all ranks have
- * told each other. So it is the same on all of them in every call.
+ * The state changes only in calls that may block, which all ranks of the
+ * communicator make in the same order, and only by what all ranks have told
+ * each other. So all ranks see the same state in every call.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ typedef struct row {
 static int keyval = MPI_KEYVAL_INVALID;
 
 /* Each thread remembers the communicator it used last. The generation changes
- * whenever one goes away. */
+ * whenever a communicator goes away. */
 static _Atomic uint32_t generation;
 static _Thread_local struct {
     MPI_Comm handle;
@@ -48,7 +48,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
     if (atomic_fetch_sub_explicit(&comm->users, 1, memory_order_acq_rel) != 1)
         return;
     xmpi_tags_drop(comm->tags);
-    /* With the context its teams have ended. */
+    /* The end of the context has ended its teams. */
     if (comm->team != NULL && !comm->is_world_team &&
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
         xylem_team_destroy(comm->team);
@@ -71,8 +71,7 @@ static int comm_forget(MPI_Comm handle, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* What becomes the attribute of the duplicate that this thread is making; NULL:
- * it gets none. */
+/* The attribute for the duplicate that this thread is making; NULL: none. */
 static _Thread_local xmpi_comm_t *duplicate;
 
 static int comm_copy(MPI_Comm handle, int key, void *extra, void *value,
@@ -96,15 +95,15 @@ int xmpi_comms_open(void)
                                         NULL) != MPI_SUCCESS;
 }
 
-/* Nothing is known of any communicator from now on. */
+/* Forgets every communicator. */
 void xmpi_comms_close(void)
 {
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
 }
 
-/* Whether all ranks have started with this one, and whether they are all of the
- * job. Others, spawned or connected to, may be without the binding, so that
- * nothing can be asked of them; what is not found out counts as such. */
+/* 1: all ranks of the communicator are of this rank's job; `relation` compares
+ * them with the whole job. Ranks of another job (spawned, or connected to) may
+ * lack the binding and could not answer. An error counts as another job. */
 static int is_of_job(MPI_Comm handle, int size, int *relation)
 {
     MPI_Group group = MPI_GROUP_NULL;
@@ -127,7 +126,7 @@ static int is_of_job(MPI_Comm handle, int size, int *relation)
     return is_good;
 }
 
-/* `is_of_parent`: its ranks are all of a communicator that is of the job. */
+/* `is_of_parent`: all its ranks are in a communicator that is of the job. */
 static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
 {
     xmpi_comm_t *comm = calloc(1, sizeof *comm);
@@ -163,7 +162,8 @@ fail:
     return NULL;
 }
 
-/* A duplicate is seen for the first time; 0: the host has failed. */
+/* Completes a duplicate when its handle is first seen; 0: the host has failed.
+ */
 static int comm_is_there(xmpi_comm_t *comm, MPI_Comm handle)
 {
     comm->handle = handle;
@@ -201,7 +201,7 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
 
 /* ---- teams ---- */
 
-/* Equal on all ranks, as their rows are. */
+/* All ranks find the same result: they have the same rows. */
 static int all_are_connected(const row_t *rows, int size)
 {
     int i;
@@ -212,7 +212,7 @@ static int all_are_connected(const row_t *rows, int size)
     return 1;
 }
 
-/* Draws a ticket, unless there is no context, or no ticket. */
+/* This rank's row; draws a ticket. `job` is 0 without a context or a ticket. */
 static row_t row_of(xylem_context_t *context)
 {
     row_t row;
@@ -223,8 +223,8 @@ static row_t row_of(xylem_context_t *context)
     return row;
 }
 
-/* A team out of everybody's rows, with room for their tickets. All ranks fail,
- * or none: what could go wrong on one alone is told to the others. */
+/* Makes a team of all ranks' rows; `tickets` has room for their tickets. All
+ * ranks fail, or none: each tells the others whether it has succeeded. */
 static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
                              const row_t *mine, const row_t *rows,
                              xylem_ticket_t *tickets)
@@ -269,7 +269,7 @@ static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
     return team;
 }
 
-/* It was asked whether it has one. */
+/* Sets the state after the ranks have tried to make `comm->team`. */
 static void comm_has_team(xmpi_comm_t *comm)
 {
     comm->calls = 0;
@@ -283,7 +283,7 @@ static void comm_has_team(xmpi_comm_t *comm)
         comm->calls_to_retry *= 2;
 }
 
-/* Collective over the communicator; all ranks come to the same result. */
+/* Collective over the communicator; the same result on all ranks. */
 static void comm_ask(xmpi_comm_t *comm)
 {
     xylem_context_t *context =
@@ -316,15 +316,15 @@ void xmpi_comm_connect(MPI_Comm handle)
 
 /* ---- duplicates ---- */
 
-/* MPI_Comm_idup makes the host's communicator and, beside it, the team. It is
- * handed to the communicator as an attribute that is copied, since nobody knows
- * the handle before the end. Whoever uses it first waits for the team, if that
- * is not there yet: for moments, as all ranks have come so far. */
+/* MPI_Comm_idup makes the host's communicator and, beside it, the team. The
+ * copied attribute hands the team to the communicator, since no code knows the
+ * handle before the end. The first use waits for the team; the wait is short,
+ * as all ranks have called MPI_Comm_idup by then. */
 static pthread_mutex_t joining_lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, xmpi_comm) joining_all;
 static _Atomic uint32_t joining_count;
 
-/* The lock is held. 1: its team is there, or will not be. */
+/* The lock is held. 1: making the team has ended, with or without success. */
 static int comm_has_joined(xmpi_comm_t *comm)
 {
     if (comm->joining == NULL)
@@ -359,7 +359,7 @@ void xmpi_comms_join(void)
     }
 }
 
-/* It is used. */
+/* Waits for the team of a duplicate that is used for the first time. */
 static void comm_settle(xmpi_comm_t *comm)
 {
     int has_joined = 0;
@@ -470,11 +470,11 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
 
 /* ---- errors ---- */
 
-/* What Open MPI calls them from 5 on, whose header the module may not have been
- * built with. */
+/* Error codes of Open MPI from 5 on; the module may have been built with an
+ * older header. */
 enum { OPEN_MPI_PROC_FAILED = 75, OPEN_MPI_REVOKED = 77 };
 
-/* Of a death, or what follows. */
+/* The code for the death of a rank, or for a communicator revoked after it. */
 static int code_of_failure(xylem_status_t status)
 {
     int is_revoked = status == XYLEM_ERR_REVOKED;
@@ -526,8 +526,8 @@ int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
 
 /* ---- recovery ---- */
 
-/* The host tells the others, and so does xylem: whoever waits on the
- * communicator waits in one of them. */
+/* Both the host and xylem tell the other ranks: a rank that waits on the
+ * communicator waits in one of the two. */
 int xmpi_Comm_revoke(MPI_Comm handle)
 {
     xmpi_comm_t *comm = xmpi_comm_find(handle);
@@ -545,22 +545,22 @@ int xmpi_Comm_revoke(MPI_Comm handle)
 
 /* ---- communicators made of others ---- */
 
-/* Of what one is made; the same on all ranks. */
+/* What a communicator is made from; the same on all ranks. */
 typedef struct source {
     xmpi_comm_t *parent; /* whose team is split; NULL: there is none */
     int is_connected;    /* all ranks have a context */
     int is_of_session;
 } source_t;
 
-/* How a function makes one. */
+/* How a function makes a communicator. */
 enum {
-    OF_SOME = 0, /* only ranks of the new one call it */
-    OF_ALL = 1,  /* all ranks of the parent do */
-    CONNECTS = 2 /* and may connect the job */
+    OF_SOME = 0, /* only the ranks of the new communicator call it */
+    OF_ALL = 1,  /* all ranks of the parent call it */
+    CONNECTS = 2 /* it may also connect the job */
 };
 
-/* Before one is made. A parent that spans the job is the last chance to connect
- * programs that use nothing else than its parts. */
+/* Called before the host makes the communicator. If the parent spans the job,
+ * this is the last chance to connect a program that uses only its parts. */
 static source_t source_of(MPI_Comm handle, int how)
 {
     xmpi_comm_t *parent = xmpi_comm_find(handle);
@@ -580,9 +580,9 @@ static source_t source_of(MPI_Comm handle, int how)
     return source;
 }
 
-/* Alike on the ranks of the new one, and of no other that is made with it: 0
- * where it has all of the parent's. XYLEM_COLOR_NONE: there is none for this
- * rank, or the host has failed. */
+/* The color of the new communicator among those made by the same call: 0 if it
+ * has all ranks of the parent. XYLEM_COLOR_NONE: this rank is in none, or the
+ * host has failed. */
 static uint32_t color_of(const xmpi_comm_t *parent, MPI_Comm made)
 {
     MPI_Group parents = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
@@ -619,10 +619,10 @@ xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
     return status;
 }
 
-/* The parent's team is split as the host has split the parent: one call of
- * xylem's, also of ranks that are in no new one. The new one's calls are the
- * host's for now if the parent's team has failed, or a rank is in too many
- * teams. */
+/* Splits the parent's team as the host has split the parent. All ranks of the
+ * parent call this, also those in no new communicator. The host gets the calls
+ * of the new one for now if the parent's team has failed, or if a rank is in
+ * too many teams. */
 static void split_team(const xmpi_comm_t *parent, MPI_Comm made,
                        xmpi_comm_t *comm)
 {
@@ -633,7 +633,7 @@ static void split_team(const xmpi_comm_t *parent, MPI_Comm made,
         team = NULL;
     if (team != NULL &&
         (comm == NULL || xylem_team_size(team) != (uint32_t)comm->size)) {
-        /* A rank has failed to find out which it is in. */
+        /* A rank has failed to find its color. */
         (void)xylem_team_abort(team, "a rank knows nothing of it");
         xylem_team_destroy(team);
         team = NULL;
@@ -644,8 +644,8 @@ static void split_team(const xmpi_comm_t *parent, MPI_Comm made,
     comm_has_team(comm);
 }
 
-/* The new one gets its team at once, while its ranks are in a call that may
- * block: its first collective may be one that does not. */
+/* Makes the new communicator's team while its ranks are in a call that may
+ * block: its first collective may be nonblocking. */
 static int with_team(int code, source_t source, MPI_Info info,
                      const MPI_Comm *made)
 {
@@ -667,8 +667,8 @@ static int with_team(int code, source_t source, MPI_Info info,
     return code;
 }
 
-/* A function of MPI's that makes one: its name, how it does, what it is told of
- * xylem, its parameters and their names. */
+/* Functions of MPI that make a communicator: name, how, hints for xylem,
+ * parameters, and the names of the parameters. */
 /* clang-format off */
 #define MAKERS(X)                                                              \
     X(Comm_dup, OF_ALL, MPI_INFO_NULL,                                         \
@@ -721,8 +721,8 @@ static int with_team(int code, source_t source, MPI_Info info,
 MAKERS(MAKER)
 /* NOLINTEND(readability-function-size) */
 
-/* Of a session. Without a parent nothing is known of who is connected, so that
- * the ranks ask each other. */
+/* There is no parent that tells which ranks are connected, so the ranks ask
+ * each other. */
 int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
                                 MPI_Info info, MPI_Errhandler handler,
                                 MPI_Comm *made)

@@ -1,7 +1,6 @@
-/* What the front and the modules tell each other. The front is what programs
- * load: it exports MPI's names and knows no MPI. When the first of them is
- * called it finds out which MPI the process has and loads the module that was
- * compiled for it. */
+/* The interface between the front and the modules. Programs load the front,
+ * which exports MPI's names and depends on no MPI. The first call of such a
+ * name finds the MPI of the process and loads the module compiled for it. */
 #ifndef XMPI_FRONT_H
 #define XMPI_FRONT_H
 
@@ -12,22 +11,22 @@ typedef void (*xmpi_function_t)(void);
 /* From the front. */
 typedef struct xmpi_front {
     void *host;          /* handle of the MPI library, for dlsym */
-    const char *version; /* what MPI_Get_library_version says of it */
-    /* Has `hook` called after each turn of UCX's that somebody else than
-     * libraries with code in [own, own + own_bytes) makes; NULL: no longer. */
+    const char *version; /* the first line of MPI_Get_library_version */
+    /* Has `hook` called after each call of ucp_worker_progress, except calls
+     * from code in [own, own + own_bytes). NULL removes the hook. */
     void (*hook_ucx)(unsigned (*hook)(void), const void *own, size_t own_bytes);
-    /* From now on `function` stands for MPI_NAME, if the front exports that. */
+    /* From now on MPI_NAME calls `function`, if the front exports MPI_NAME. */
     void (*take)(const char *name, xmpi_function_t function);
 } xmpi_front_t;
 
-/* A module exports its functions with xmpi_ for MPI_, and this function, which
- * is called first. 0: good. */
+/* A module exports its functions with xmpi_ in place of MPI_, and this
+ * function, which the front calls first. 0: good. */
 #define XMPI_MODULE_OPEN "xmpi_module_open"
 typedef int (*xmpi_module_open_t)(const xmpi_front_t *front);
 
-/* The front exports this function for xylem-preload --check: prints which MPI
- * the process has and which module is for it. 1: the collectives would be
- * xylem's. *version_out: what the MPI says of itself, "" if there is none. */
+/* The front exports this function for xylem-preload --check. It prints the MPI
+ * of the process and the module for it. 1: the binding would take the
+ * collectives. *version_out: the version text of the MPI, "" without one. */
 #define XMPI_CHECK "xylem_mpi_check"
 typedef int (*xmpi_check_t)(const char **version_out);
 

@@ -3,8 +3,8 @@
  *   xylem_algorithm      "bcast=knomial:4,alltoall=bruck"
  *   xylem_reduce_order   "arrival" or "reproducible"
  *
- * They are equal on all ranks. What is said again replaces what was said
- * before; a call that cannot follow goes without. */
+ * The values are equal on all ranks. A later value replaces an earlier one. A
+ * call that cannot follow a hint runs without it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,14 @@ static const char *const keys[KEYS] = {
     [ALGORITHM] = "xylem_algorithm", [ORDER] = "xylem_reduce_order"};
 
 struct xmpi_hints {
-    xmpi_hints_t *before; /* plans that are kept may name its algorithms */
-    const char *algorithms[XYLEM_COLL_COUNT]; /* NULL: nothing is said */
+    xmpi_hints_t *before; /* kept plans may point to its `words` */
+    const char *algorithms[XYLEM_COLL_COUNT]; /* in `words`; NULL: no hint */
     uint32_t order;                           /* XYLEM_FLAG_... */
-    char said[KEYS][SAID_BYTES];              /* "": nothing */
-    char words[SAID_BYTES];                   /* what `algorithms` are in */
+    char said[KEYS][SAID_BYTES];              /* "": no value */
+    char words[SAID_BYTES];
 };
 
-/* The first rank of a communicator says what is not understood. */
+/* Rank 0 of the communicator prints the line, for all ranks. */
 static void hint_refuse(const xmpi_comm_t *comm, int key, const char *what)
 {
     if (comm->rank == 0)
@@ -141,7 +141,7 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
     args->algorithm = NULL;
     args->flags &= ~(uint32_t)ORDERS;
     status = begin(team, args, request_out);
-    /* It was the algorithm, on all ranks: said once is enough. */
+    /* The algorithm cannot run this call on any rank: do not try it again. */
     if (status == XYLEM_OK && algorithm != NULL)
         comm->hints->algorithms[args->coll] = NULL;
     return status;
@@ -158,8 +158,8 @@ int xmpi_Comm_set_info(MPI_Comm handle, MPI_Info info)
     return code;
 }
 
-/* Some libraries keep keys that are not theirs, even several times, and copy
- * them. */
+/* Some MPI libraries keep and copy keys that they do not know, even several
+ * times each. */
 static void key_delete(MPI_Info info, const char *key)
 {
     char said[SAID_BYTES];

@@ -10,7 +10,7 @@ const xmpi_front_t *xmpi_front;
 
 typedef struct wanted {
     const char *name;
-    const char *other_name; /* that older libraries have it by; or NULL */
+    const char *other_name; /* its name in older libraries, or NULL */
     size_t at;              /* in xmpi_host */
     int is_optional;
 } wanted_t;
@@ -61,7 +61,7 @@ static const wanted_t wanted[] = {
     MAY(progress, "opal_progress", NULL),
 };
 
-/* Stores the address of a function; NULL: there is none. */
+/* Stores the address of a function and returns it; NULL: there is none. */
 static void *function_find(void *library, const wanted_t *function)
 {
     void *found = dlsym(library, function->name);
@@ -74,7 +74,7 @@ static void *function_find(void *library, const wanted_t *function)
 
 XMPI_EXPORTED int xmpi_module_open(const xmpi_front_t *front);
 
-/* How many functions are missing; a line names the first of them. */
+/* Returns how many functions are missing; prints the first of them. */
 int xmpi_module_open(const xmpi_front_t *front)
 {
     const char *first_missing = NULL;
@@ -95,7 +95,7 @@ int xmpi_module_open(const xmpi_front_t *front)
     return missing;
 }
 
-/* From 5 on its persistent collectives have MPI's names. */
+/* Open MPI from 5 on is known by the MPI_ names of persistent collectives. */
 int xmpi_host_writes_to_requests(void)
 {
     return xmpi_host.is_open_mpi &&

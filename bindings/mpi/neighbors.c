@@ -1,11 +1,11 @@
-/* Topologies: who the neighbours of this rank on a communicator are, in the
- * order of MPI's neighbourhood collectives. Asked once for each communicator;
- * its topology does not change. */
+/* Topologies: the neighbours of this rank on a communicator, in the order of
+ * MPI's neighbourhood collectives. The host is asked once per communicator, as
+ * a topology does not change. */
 #include <stdlib.h>
 
 #include "bindings/mpi/call.h"
 
-/* `in` sources and `out` destinations; 0: no memory. */
+/* Makes room for `in` sources and `out` destinations; 0: no memory. */
 static int lists_make(xmpi_comm_t *comm, int in, int out)
 {
     size_t words = (size_t)in + (size_t)out;
@@ -19,13 +19,13 @@ static int lists_make(xmpi_comm_t *comm, int in, int out)
     return 1;
 }
 
-/* MPI_PROC_NULL, beyond the border of a grid, is negative. */
+/* MPI_PROC_NULL, a neighbour beyond the border of a grid, is negative. */
 static uint32_t neighbor_of(int rank)
 {
     return rank < 0 ? UINT32_MAX : (uint32_t)rank;
 }
 
-/* Along each dimension the one before and the one behind. */
+/* The neighbours in each dimension: the one before, then the one behind. */
 static int find_cart(xmpi_comm_t *comm)
 {
     int dims, dim, before, behind, code;

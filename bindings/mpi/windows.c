@@ -57,7 +57,7 @@ int xmpi_Win_free(MPI_Win *window)
     return code;
 }
 
-/* ---- with large counts; a host that lacks them gets int ---- */
+/* ---- large counts; a host without them gets int ---- */
 
 int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
                       MPI_Comm comm, MPI_Win *window)

@@ -1,6 +1,7 @@
-/* MPI's functions. Each writes down its call; dispatch() takes it or not.
+/* MPI's functions. Each fills an xmpi_call_t; dispatch() makes the call, or
+ * leaves it to the host.
  *
- * The six forms of a collective are made of its list of parameters
+ * Macros make the six forms of a collective from its list of parameters
  * (parameters.h): blocking, nonblocking and persistent, each for counts of int
  * and, with _c, of MPI_Count. */
 #include <stddef.h>
@@ -9,7 +10,7 @@
 
 /* clang-format off */
 
-/* ---- what the host is told, for each list of parameters ---- */
+/* ---- arguments for the host, for each list of parameters ---- */
 
 #define A_BARRIER comm
 #define A_BCAST buf, count, type, root, comm
@@ -29,7 +30,7 @@
 
 /* ---- taking calls ---- */
 
-/* 1: the call is made, with *code_out as its outcome; 0: it is the host's. */
+/* 1: the call is made, *code_out is MPI's code; 0: the host has to make it. */
 static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
                     MPI_Request *request, int *code_out)
 {
@@ -49,8 +50,8 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 
-/* One function: its name and parameters, the call that it stands for, and what
- * it is when the host gets it. */
+/* One function: its name and parameters, the members of its xmpi_call_t, and
+ * HOST, the call of the host's function. */
 #define FUNCTION(NAME, PARAMETERS, LIKE, COLL, LARGE, FORM, REQUEST, HOST)     \
     XMPI_EXPORTED int xmpi_##NAME PARAMETERS;                                  \
     int xmpi_##NAME PARAMETERS                                                 \
