@@ -1,8 +1,8 @@
 /* Events: the completion of one piece of work. An event lives inside the object
- * that waits for it (no allocation) and is in at most one fifo at a time.
- * Whoever completes the work sets `status` and pushes the event; the engine
- * later calls `handle`, once. Only the thread that progresses touches a fifo.
- */
+ * that waits for the work (no allocation), and is in at most one fifo at a
+ * time. The code that completes the work sets `status` and pushes the event;
+ * the engine later calls `handle`, once. Only the progressing thread touches a
+ * fifo. */
 #ifndef XYL_PROGRESS_EVENT_H
 #define XYL_PROGRESS_EVENT_H
 
@@ -16,12 +16,12 @@ typedef void (*xyl_event_fn)(xyl_event_t *event);
 struct xyl_event {
     xyl_event_t *next;
     xyl_event_fn handle;
-    struct xyl_net *net; /* the backend's, while the work is under way: */
-    void *net_request;   /* who does it, and its handle there */
-    size_t net_bytes;    /* that are to be received; see takes_shorter */
+    struct xyl_net *net; /* the net that sends or receives the message */
+    void *net_request;   /* the net's own, while the message is under way */
+    size_t net_bytes;    /* to be received; see takes_shorter */
     xylem_status_t status;
-    int takes_shorter; /* of a receive: so many bytes at most; then net_bytes
-                          says how many have come */
+    int takes_shorter; /* the receive accepts a message of fewer bytes too;
+                          net_bytes is then the number that has arrived */
 };
 
 typedef struct xyl_fifo {

@@ -1,16 +1,16 @@
-/* Whether a thread that spins shares its core with others, which the driver
- * finds from the times of its idle turns alone: from one to the next there are
- * a few microseconds, unless the system has run another thread in between. A
- * thread that spins then waits for its core again, for milliseconds, when what
- * it has looked for comes; one that sleeps is given the core at once.
+/* Whether a spinning thread shares its core with other threads. The driver
+ * tells this from the times of its idle turns alone: they are a few
+ * microseconds apart, unless the system has run another thread in between. On
+ * such a core a spinning thread waits milliseconds for its next time slice,
+ * even if its message has arrived; a thread that sleeps gets the core at once.
  *
  *   idle turns   ...............|      |....|         |...|    |
  *   gaps                        1           2             3: crowded
  *
- * GAPS_MAX gaps, none of them QUIET_NS of idle turns after the one before, make
- * the core a crowded one for `hold_ns`. Then one more gap is enough, and
- * doubles that time, until there was no gap for QUIET_NS. So a single
- * interruption, as there are on any machine, changes nothing. */
+ * GAPS_MAX gaps, each within QUIET_NS of idle turns after the gap before, make
+ * the core crowded for `hold_ns`. After that a single further gap makes the
+ * core crowded again and doubles that time. QUIET_NS without a gap end this.
+ * A single interruption, as any machine has, changes nothing. */
 #ifndef XYL_PROGRESS_ENGINE_CROWD_H
 #define XYL_PROGRESS_ENGINE_CROWD_H
 
@@ -24,12 +24,13 @@ enum {
     XYL_CROWD_HOLD_NS_MAX = 1600 * 1000 * 1000
 };
 
-/* Of a driver, all 0 at first; the engine's owner. */
+/* Part of a driver; all 0 at first. The engine's owner. */
 typedef struct xyl_crowd {
     unsigned gaps;
     uint64_t quiet_ns; /* of idle turns since the last gap */
-    uint64_t hold_ns;  /* of the last time; 0: there was none for long */
-    uint64_t until_ns; /* it is crowded so long */
+    uint64_t hold_ns;  /* how long the core counted as crowded last; 0: never,
+                          or a quiet time has passed since */
+    uint64_t until_ns; /* the core counts as crowded until then */
 } xyl_crowd_t;
 
 static inline int xyl_crowd_is_there(const xyl_crowd_t *crowd, uint64_t now_ns)
@@ -37,7 +38,7 @@ static inline int xyl_crowd_is_there(const xyl_crowd_t *crowd, uint64_t now_ns)
     return now_ns < crowd->until_ns;
 }
 
-/* 1: it makes the core a crowded one. */
+/* Counts a gap. 1: the gap makes the core crowded. */
 static inline int xyl_crowd_see_gap(xyl_crowd_t *crowd, uint64_t now_ns)
 {
     if (crowd->quiet_ns >= XYL_CROWD_QUIET_NS)
@@ -56,8 +57,8 @@ static inline int xyl_crowd_see_gap(xyl_crowd_t *crowd, uint64_t now_ns)
     return 1;
 }
 
-/* An idle turn ends at `now_ns`, so long after the one before. 1: the core is a
- * crowded one from now on. */
+/* Counts an idle turn that ends at `now_ns`, `gap_ns` after the turn before. 1:
+ * the core is crowded from now on. */
 static inline int xyl_crowd_see_turn(xyl_crowd_t *crowd, uint64_t now_ns,
                                      uint64_t gap_ns)
 {

@@ -14,13 +14,13 @@
 #include "runtime/base/status.h"
 
 enum {
-    SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
+    SLEEP_NS_MAX = 200 * 1000 * 1000, /* the longest single sleep */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
-    SPIN_SHARE = 16,       /* of the time to spin, in a wait that has a limit */
-    TURNS_PER_OWNING = 16, /* of a waiting thread, then others get a chance */
-    YIELD_AFTER_TURNS = 2, /* idle turns of a rank that has to share its core,
-                               then it lets others run each turn */
-    /* libevent ends the process when it finds none for its own. */
+    SPIN_SHARE = 16,       /* divides spin_ns in a wait with a time limit */
+    TURNS_PER_OWNING = 16, /* a waiting thread then gives up ownership once */
+    YIELD_AFTER_TURNS = 2, /* idle turns; then a rank that shares its core
+                              yields the core in each turn */
+    /* Free ones needed: without them libevent ends the process. */
     LIBEVENT_DESCRIPTORS = 8
 };
 
@@ -33,7 +33,7 @@ static void wake_readable(int fd, short what, void *arg)
     (void)what;
     (void)arg;
     if (read(fd, &count, sizeof count) < 0)
-        return; /* another turn has read it */
+        return; /* an earlier turn has read the count */
 }
 
 static void driver_woken(int fd, short what, void *arg)
@@ -50,7 +50,7 @@ static void driver_wake(void *arg)
     uint64_t one = 1;
 
     if (write(driver->wake_fd, &one, sizeof one) < 0)
-        return; /* full: the sleeper is being woken already */
+        return; /* the counter is full: the sleeper is being woken already */
 }
 
 static void sleep_until_event(xyl_driver_t *driver, uint64_t limit_at_ns)
@@ -82,9 +82,9 @@ static void announce_sleep(xyl_engine_t *engine, int is_asleep)
         shm->ops->sleeps(shm, is_asleep);
 }
 
-/* The owner has been idle. Announce first, look again, then sleep: a task that
- * is submitted in between, or a flag that is set, is either seen here or ends
- * the sleep. */
+/* The owner has been idle. It announces its sleep, looks for work once more,
+ * then sleeps: this look finds a task submitted, or a flag set, before the
+ * announcement; a later one ends the sleep. */
 static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 {
     xyl_engine_t *engine = driver->engine;
@@ -102,11 +102,11 @@ static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 /* ---- one thread's way of progressing ---- */
 
 typedef struct idler {
-    unsigned turns;       /* without work */
-    uint64_t since_ns;    /* first of them */
-    uint64_t last_ns;     /* the last of them */
-    uint64_t spin_ns;     /* then it sleeps */
-    uint64_t limit_at_ns; /* no sleep lasts longer */
+    unsigned turns;       /* idle ones since the last work or sleep */
+    uint64_t since_ns;    /* end of the first of them */
+    uint64_t last_ns;     /* end of the last of them */
+    uint64_t spin_ns;     /* the thread sleeps after so much idle time */
+    uint64_t limit_at_ns; /* each sleep ends by then */
 } idler_t;
 
 /* The owner: one turn, then rest as the mode allows. */
@@ -121,7 +121,7 @@ static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
     }
     idler->turns++;
     if (driver->params.shares_cores && idler->turns > YIELD_AFTER_TURNS)
-        sched_yield(); /* the core, to whoever has what this rank waits for */
+        sched_yield(); /* the awaited rank may need this core */
     if (driver->params.mode == XYL_DRIVER_CALLER)
         return;
     now = xyl_clock_now(driver->engine->clock);
@@ -192,7 +192,7 @@ static xylem_status_t wait_until(xyl_driver_t *driver,
 
     if (limit_ns != UINT64_MAX) {
         idler.limit_at_ns = xyl_clock_now(engine->clock) + limit_ns;
-        if (limit_ns >= idler.spin_ns) /* else it would spin for all of it */
+        if (limit_ns >= idler.spin_ns) /* a shorter wait may spin throughout */
             idler.spin_ns /= SPIN_SHARE;
     }
     while (!is_done(arg)) {
@@ -220,14 +220,14 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
     xylem_status_t status = XYLEM_OK;
     int before;
 
-    /* A thread that is cancelled goes when it owns nothing any more. */
+    /* A cancelled thread must not end while it owns the engine. */
     if (!is_done(arg)) {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
         status = wait_until(driver, is_done, arg, limit_ns);
         pthread_setcancelstate(before, NULL);
     }
     if (status == XYLEM_OK)
-        xyl_driver_notify(driver); /* another waiter may own the engine now */
+        xyl_driver_notify(driver); /* another waiter can own the engine now */
     return status;
 }
 
@@ -243,8 +243,8 @@ static void *thread_main(void *arg)
     while (!driver->may_run)
         pthread_cond_wait(&driver->changed, &driver->lock);
     pthread_mutex_unlock(&driver->lock);
-    /* It owns the engine from the start: see xyl_driver_start. Partner: the
-     * store in xyl_driver_leave_to_caller. */
+    /* This thread owns the engine, see xyl_driver_start. Partner: the store in
+     * xyl_driver_leave_to_caller. */
     while (atomic_load_explicit(&driver->stop, memory_order_acquire) == 0)
         turn_and_rest(driver, &idler);
     xyl_engine_disown(driver->engine);
@@ -291,7 +291,7 @@ static void watch_fire(xyl_timer_t *timer, uint64_t now_ns)
 {
     xyl_driver_t *driver = XYL_HOLDER(xyl_driver_t, watch_timer, timer);
 
-    /* One pass only: the net's descriptor may stay readable. */
+    /* A single pass: the net's descriptor may stay readable. */
     event_base_loop(driver->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     xyl_timer_start(&driver->engine->timers, timer,
                     now_ns + driver->params.watch_ns);
@@ -328,7 +328,7 @@ static xylem_status_t create_events(xyl_driver_t *driver)
     int net_fd = -1;
 
     if (driver->params.mode == XYL_DRIVER_CALLER && !driver->params.watches)
-        return XYLEM_OK; /* never sleeps, needs no descriptors */
+        return XYLEM_OK; /* the owner never sleeps: no descriptor is needed */
     if (driver->params.mode != XYL_DRIVER_CALLER)
         net_fd = net->ops->wakeup_fd(net);
     if (!xyl_descriptors_are_left(LIBEVENT_DESCRIPTORS))
@@ -390,8 +390,8 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
                             : "");
     engine->wake = driver_wake;
     engine->wake_arg = driver;
-    /* Before another thread can wait for something: it would own the engine
-     * until that has come, and the progress thread spin. */
+    /* Take ownership before another thread can wait: that thread would keep the
+     * engine until its wait is over. */
     if (params->mode == XYL_DRIVER_THREAD) {
         int owned = xyl_engine_try_own(engine);
         assert(owned);

@@ -1,14 +1,14 @@
-/* The driver: who runs the engine's turns, and how a thread without work waits.
+/* The driver runs the engine's turns on a thread, and makes a thread without
+ * work wait. It has three modes:
  *
  * caller    the waiting thread runs turns and never sleeps
  * blocking  the waiting thread runs turns, and after `spin_ns` without work
- *           sleeps in libevent on the net's descriptor; at once while others
- *           want its core (crowd.h)
- * thread    a thread of its own does what a waiting thread does in blocking
+ *           sleeps in libevent on the net's descriptor; it sleeps at once on a
+ *           crowded core (crowd.h)
+ * thread    the progress thread does what a waiting thread does in blocking
  *           mode; waiting threads sleep on a condition
  *
- * The driver also watches descriptors (processes of the node) from any mode.
- */
+ * In every mode the driver also watches descriptors (processes of the node). */
 #ifndef XYL_PROGRESS_ENGINE_DRIVER_H
 #define XYL_PROGRESS_ENGINE_DRIVER_H
 
@@ -30,7 +30,7 @@ typedef enum xyl_driver_mode {
 typedef struct xyl_driver_params {
     xyl_driver_mode_t mode;
     uint64_t spin_ns;  /* without work before going to sleep */
-    uint64_t watch_ns; /* between looks at watched descriptors; 0: never */
+    uint64_t watch_ns; /* from one look at descriptors to the next; 0: never */
     int core;          /* of the progress thread; -1: any */
     int shares_cores;  /* there are more ranks than cores */
     int watches;       /* xyl_driver_watch will be called */
@@ -51,38 +51,39 @@ typedef struct xyl_driver {
     _Atomic unsigned waiters;
     pthread_t thread;
     int has_thread;
-    int may_run;      /* the thread; guarded by the lock */
+    int may_run;      /* the thread may begin; guarded by the lock */
     _Atomic int stop; /* partner: the thread's load in its loop */
 } xyl_driver_t;
 
-/* After the net is attached to the engine. With XYL_DRIVER_THREAD the engine
- * is owned from here on, first by whoever prepares it, then by the thread. Has
- * to be stopped after a failure, too. */
+/* Called when the net is attached to the engine. With XYL_DRIVER_THREAD the
+ * engine is owned from here on, by the calling thread until the progress thread
+ * begins. A driver that has failed to start must be stopped, too. */
 xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
                                 const xyl_driver_params_t *params);
-/* Starts the progress thread, if the mode has one; it rests until it is let
- * go, so that only one thread knows the engine until then. */
+/* Starts the progress thread, if the mode has one. The thread touches nothing
+ * of the engine before xyl_driver_thread_let_go. */
 xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver);
 void xyl_driver_thread_let_go(xyl_driver_t *driver);
-/* Ends the thread and the sleeping: from here on callers spin. For the end of a
- * context, where other things than the net are waited for. */
+/* Ends the progress thread; from here on waiting threads spin and never sleep.
+ * For the end of a context, which waits for more than the net. */
 void xyl_driver_leave_to_caller(xyl_driver_t *driver);
-/* No turn may be run afterwards. */
+/* No thread may run a turn afterwards. */
 void xyl_driver_stop(xyl_driver_t *driver);
 
-/* Progresses, or waits for those who do, until is_done(arg) or the time is
- * up (UINT64_MAX: no limit): XYLEM_OK or XYLEM_ERR_TIMED_OUT. */
+/* Runs turns, or waits for the thread that runs them, until is_done(arg) or
+ * the time is up (UINT64_MAX: no limit): XYLEM_OK or XYLEM_ERR_TIMED_OUT. */
 xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
                                void *arg, uint64_t limit_ns);
 
-/* One turn, if no other thread is at it. */
+/* Runs one turn if no other thread owns the engine; returns the number of
+ * things done. */
 unsigned xyl_driver_turn(xyl_driver_t *driver);
 
-/* The owner: what is_done looks at has changed. */
+/* The owner: wakes waiting threads to call their is_done again. */
 void xyl_driver_notify(xyl_driver_t *driver);
 
-/* Calls `readable` on the owner's thread, between turns, when `fd` is.
- * NULL when there is no memory. */
+/* Calls `readable` on the owner's thread, outside handlers of events, when `fd`
+ * is readable. NULL: there is no memory. */
 struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
                                void (*readable)(int fd, short what, void *arg),
                                void *arg);

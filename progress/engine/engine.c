@@ -47,7 +47,7 @@ static unsigned phase_sources(xyl_engine_t *engine)
     unsigned i,
         done = xyl_queue_run(&engine->submitted) + xyl_engine_poll(engine);
 
-    /* Looking at memory costs much less than asking the net. */
+    /* A poll of memory costs much less than a call of the net. */
     for (i = 1; i < engine->polls && done == 0; i++)
         done = xyl_engine_poll(engine);
     return done;
@@ -81,7 +81,7 @@ static uintptr_t this_thread(void)
     return (uintptr_t)pthread_self();
 }
 
-/* Callbacks that are pushed by callbacks wait for the next turn. */
+/* A callback that another callback pushes waits for the next turn. */
 static unsigned phase_callbacks(xyl_engine_t *engine)
 {
     xyl_fifo_t batch = engine->callbacks;
@@ -102,8 +102,8 @@ static unsigned phase_callbacks(xyl_engine_t *engine)
     return done;
 }
 
-/* While sources are what matters the net's turn comes less often: asking it
- * costs more than all of them. */
+/* The net gets fewer turns while stages wait for shared memory (polls > 1): a
+ * call of the net costs more than a poll of all sources. */
 static int net_is_due(xyl_engine_t *engine)
 {
     if (engine->polls > 1 && engine->turns_to_net != 0) {
@@ -135,7 +135,7 @@ unsigned xyl_engine_turn(xyl_engine_t *engine)
 
 void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
 {
-    /* The short way: what others have submitted comes first. */
+    /* The short way: run the task here, after those submitted before. */
     if (xyl_engine_try_own(engine)) {
         xyl_queue_run(&engine->submitted);
         if (xyl_queue_is_empty(&engine->submitted)) {
@@ -147,9 +147,9 @@ void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
         xyl_engine_disown(engine);
     }
     xyl_queue_push(&engine->submitted, task);
-    /* Sequentially consistent, after the exchange in the push: its partner is
-     * the sleeper's store, which comes before its look at the queue. One of
-     * the two sees the other. */
+    /* Sequentially consistent, after the exchange in the push. Partner: the
+     * sleeper's store, which comes before the sleeper's look at the queue.
+     * Either this thread sees the sleep or the sleeper sees the task. */
     if (atomic_load(&engine->sleeping) != 0) {
         engine->wake(engine->wake_arg);
         return;
@@ -198,7 +198,7 @@ void xyl_engine_restless_remove(xyl_engine_t *engine, xyl_source_t source)
 
 int xyl_engine_in_callback(xyl_engine_t *engine)
 {
-    /* Relaxed: only this thread itself stores its own name. */
+    /* Relaxed: only this thread stores its own number. */
     return atomic_load_explicit(&engine->callback_thread,
                                 memory_order_relaxed) == this_thread();
 }

@@ -1,7 +1,6 @@
-/* The submission queue: any thread pushes, the consumer takes all there is at
- * once. A list with one exchange per push; its length is bounded by the objects
- * that exist, each of which carries its own link, so nothing is allocated and
- * nothing waits. */
+/* The submission queue: any thread pushes a task, the consumer takes all tasks
+ * at once. The queue is a list, and a push is one exchange. Each task carries
+ * its own link, so a push neither allocates nor waits. */
 #ifndef XYL_PROGRESS_ENGINE_QUEUE_H
 #define XYL_PROGRESS_ENGINE_QUEUE_H
 
@@ -28,15 +27,16 @@ static inline void xyl_queue_push(xyl_queue_t *queue, xyl_task_t *task)
         ;
 }
 
-/* Whether there is nothing; ordered after the consumer's earlier sequentially
- * consistent stores, so that going to sleep can be announced first and checked
- * then. */
+/* Ordered after the consumer's earlier sequentially consistent stores: a
+ * consumer announces its sleep first and then looks at the queue. */
 static inline int xyl_queue_is_empty(xyl_queue_t *queue)
 {
     return atomic_load(&queue->newest) == NULL;
 }
 
-/* The consumer: all tasks, linked by `next`, the oldest first. NULL: none. */
+/* The consumer: takes all tasks, linked by `next`, the oldest first. NULL:
+ * none.
+ */
 static inline xyl_task_t *xyl_queue_take(xyl_queue_t *queue)
 {
     xyl_task_t *task, *older, *first = NULL;
@@ -53,7 +53,7 @@ static inline xyl_task_t *xyl_queue_take(xyl_queue_t *queue)
     return first;
 }
 
-/* The consumer: runs all tasks that there are, and returns how many. */
+/* The consumer: runs all tasks, and returns their number. */
 static inline unsigned xyl_queue_run(xyl_queue_t *queue)
 {
     xyl_task_t *task = xyl_queue_take(queue), *next;
@@ -61,7 +61,7 @@ static inline unsigned xyl_queue_run(xyl_queue_t *queue)
 
     for (done = 0; task != NULL; task = next, done++) {
         next = task->next;
-        task->run(task); /* then it may be gone */
+        task->run(task); /* may free the task */
     }
     return done;
 }

@@ -11,7 +11,7 @@ void xyl_timers_init(xyl_timers_t *timers)
 
 void xyl_timer_start(xyl_timers_t *timers, xyl_timer_t *timer, uint64_t at_ns)
 {
-    /* From the end: most are the last of all. */
+    /* From the end: most new timers fire after all others. */
     xyl_timer_t *before = TAILQ_LAST(&timers->running, xyl_timer_list);
 
     assert(!timer->is_running);

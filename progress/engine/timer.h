@@ -15,20 +15,20 @@ struct xyl_timer {
 };
 
 typedef struct xyl_timers {
-    TAILQ_HEAD(xyl_timer_list, xyl_timer) running; /* the next one first */
+    TAILQ_HEAD(xyl_timer_list, xyl_timer) running; /* the next to fire first */
     uint32_t count;
 } xyl_timers_t;
 
 void xyl_timers_init(xyl_timers_t *timers);
-/* Of one that is not running. */
+/* The timer is not running. */
 void xyl_timer_start(xyl_timers_t *timers, xyl_timer_t *timer, uint64_t at_ns);
 /* A timer that is not running stays so. */
 void xyl_timer_stop(xyl_timers_t *timers, xyl_timer_t *timer);
 /* UINT64_MAX: none is running. */
 uint64_t xyl_timers_next_ns(const xyl_timers_t *timers);
-/* Fires what is due (at most what was running at the call); returns how many.
- * A timer is stopped before its function is called, which may start it again.
- */
+/* Fires the timers that are due, at most as many as were running at the call;
+ * returns their number. A timer is stopped before its function is called; the
+ * function may start the timer again. */
 unsigned xyl_timers_fire(xyl_timers_t *timers, uint64_t now_ns);
 
 #endif

@@ -9,11 +9,11 @@
 XYL_NET_LIST(XYL_NET_DECLARE)
 #undef XYL_NET_DECLARE
 
-/* In the order in which they are tried; ended by NULL. */
+/* In the order of trial; ends with NULL. */
 extern const xyl_net_ops_t *const xyl_nets[];
 
-/* The net of that name; NULL: the first that can serve the job and works.
- * Returns owned (free with its destroy). */
+/* Creates the net of that name, or with `name` NULL the first that can serve
+ * the job and works. Returns owned (free with its destroy). */
 xylem_status_t xyl_net_create(const char *name, const xyl_net_params_t *params,
                               xyl_net_t **net_out);
 

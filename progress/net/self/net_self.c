@@ -1,6 +1,6 @@
-/* Messages of a rank to itself: whichever comes first of a send and a receive
- * waits for the other, in the order of the calls. Made for few that wait at
- * once. */
+/* Messages of a rank to itself. The earlier half of a message, send or receive,
+ * waits for the other in a list in the order of the calls, which is made for
+ * few waiting halves. */
 #include "progress/net/nets.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static net_self_t *self_of(xyl_net_t *net)
 
 /* ---- messages ---- */
 
-/* Out of its list; what it holds is there until the next call. */
+/* Takes a half out of its list; its contents last until the next half waits. */
 static half_t *half_take(net_self_t *self, half_t **link)
 {
     half_t *half = *link;
@@ -120,7 +120,7 @@ static void self_cancel(xyl_net_t *net, xyl_event_t *event)
     xyl_net_complete(net, event, XYLEM_ERR_CANCELED);
 }
 
-/* All is done in the calls, and nobody else has anything for this rank. */
+/* Sends and receives do all work in their calls; no other rank sends here. */
 static unsigned self_progress(xyl_net_t *net)
 {
     (void)net;

@@ -1,6 +1,5 @@
-/* What UCX is told that nobody else has told it: which transports it opens, and
- * how. It listens to the environment and to files of its own (ucx.conf), which
- * come first. */
+/* Configures UCX: which transports it opens, and how. Settings that the user
+ * gives UCX, in the environment or in UCX's own file (ucx.conf), come first. */
 #include "progress/net/ucx/context.h"
 
 #include <ifaddrs.h>
@@ -15,12 +14,12 @@
 #include "runtime/base/log.h"
 
 enum {
-    ROOM_MIB = 1024, /* of addresses, for what ranks of a node share */
-    FILE_MIB = 64,   /* the longest of UCX's in /dev/shm, and more */
+    ROOM_MIB = 1024, /* of addresses, for memory that ranks of a node share */
+    FILE_MIB = 64,   /* more than UCX's longest file in /dev/shm */
     LIST_BYTES = 512
 };
 
-/* 1: a limit of this process (ulimit -v) leaves little room. */
+/* 1: this process may map little more memory (ulimit -v). */
 static int room_is_short(void)
 {
     uint64_t room = (uint64_t)ROOM_MIB << 20;
@@ -39,8 +38,8 @@ static int room_is_short(void)
     return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* 1: UCX cannot make files in /dev/shm, and does not start then, or the system
- * ends this process when it makes one (ulimit -f). */
+/* 1: UCX cannot make files in /dev/shm, without which it does not start, or the
+ * system ends this process for such a file (ulimit -f). */
 static int files_are_refused(void)
 {
     uint64_t enough = (uint64_t)FILE_MIB << 20;
@@ -50,11 +49,10 @@ static int files_are_refused(void)
            (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < enough);
 }
 
-/* Which of UCX's transports are opened, as UCX_TLS has it; NULL: all. UCX drops
- * a message, and tells nobody, when it cannot map the memory of its sender
- * (1.13 to 1.18): where that is to be expected it goes without. Opening
- * networks takes milliseconds of a start, most where many ranks do it at once.
- */
+/* The transports for UCX to open, as a value of UCX_TLS; NULL: all. UCX (1.13
+ * to 1.18) drops a message silently if it cannot map the sender's memory: a
+ * process with little room opens no shared memory. Opening networks takes
+ * milliseconds of a start, more if many ranks open them at once. */
 static const char *transports(const xyl_net_params_t *params)
 {
     if (room_is_short()) {
@@ -67,18 +65,18 @@ static const char *transports(const xyl_net_params_t *params)
     return params->are_together ? "shm,self" : NULL;
 }
 
-/* How many buffers UCX makes at once for what comes through shared memory. It
- * clears them all: 512, its own number, are 4 MiB, and 6 ms of a start of 16
- * ranks. A UCX that cannot be told keeps its number; one that opens no shared
- * memory must not be told, as each rank would print that it was in vain. */
+/* Sets how many buffers UCX makes at once for messages through shared memory.
+ * UCX clears them all: its default, 512, is 4 MiB, and 6 ms of a start of 16
+ * ranks. A UCX without this setting keeps its default. Do not call this if UCX
+ * opens no shared memory: each rank would print that the setting is unused. */
 static void keep_buffers_few(ucp_config_t *config)
 {
     if (getenv("UCX_MM_RX_BUFS_GROW") == NULL)
         ucp_config_modify(config, "MM_RX_BUFS_GROW", "64");
 }
 
-/* A list of UCX's as it has read it, from the environment or a file of its own
- * (ucx.conf): it prints what it has read, and else says nothing of it. */
+/* A list that UCX has read from the environment or from ucx.conf. UCX tells the
+ * values of its settings only in print. */
 static void list_read(const ucp_config_t *config, const char *name, char *list,
                       size_t bytes)
 {
@@ -98,7 +96,7 @@ static void list_read(const ucp_config_t *config, const char *name, char *list,
     free(printed);
 }
 
-/* 1: `devices`, a list of UCX's, has this one. */
+/* 1: UCX's list `devices` contains `device`. */
 static int list_has(const char *devices, const char *device)
 {
     char copy[LIST_BYTES], *name, *rest = copy;
@@ -110,8 +108,8 @@ static int list_has(const char *devices, const char *device)
     return 0;
 }
 
-/* 1: UCX finds a network of the kernel's for TCP among the devices that it may
- * open: one that is up and has an address. UCX 1.13 knows IPv4 alone. */
+/* 1: among the devices that UCX may open there is a network interface for TCP
+ * that is up and has an address. UCX 1.13 knows IPv4 alone. */
 static int has_kernel_network(const ucp_config_t *config, int knows_ipv6)
 {
     struct ifaddrs *addresses, *a;
@@ -130,12 +128,12 @@ static int has_kernel_network(const ucp_config_t *config, int knows_ipv6)
     return found;
 }
 
-/* UCX connects over TCP while the caller waits (1.13, 1.18), for minutes where
- * a machine does not answer; and where the peer dies meanwhile it ends the
- * process by an assertion (tcp_ep.c: a connection that fails before it counts
- * as one that sends). Told to go on meanwhile UCX does neither. UCX prints a
- * line if it is told and opens no TCP, or if the setting has the name of other
- * releases: 1.13 wants no prefix, 1.18 wants one. */
+/* By default UCX connects over TCP while the caller waits (1.13, 1.18), for
+ * minutes if the other machine does not answer. If the peer dies meanwhile, an
+ * assertion of UCX ends the process (tcp_ep.c: a connection that fails before
+ * it counts as sending). With CONN_NB set UCX does neither. UCX prints a line
+ * if the setting is given but no TCP is opened, or if the setting's name is
+ * that of another release: 1.13 has no prefix, 1.18 has one. */
 static void connect_without_waiting(ucp_config_t *config, const char *list)
 {
     int has_tcp = strstr(list, "tcp") != NULL || strstr(list, "all") != NULL;
@@ -149,7 +147,7 @@ static void connect_without_waiting(ucp_config_t *config, const char *list)
         ucp_config_modify(config, is_old ? "CONN_NB" : "TCP_CONN_NB", "y");
 }
 
-/* What is not chosen by somebody else, in the environment or in a file. */
+/* Sets what neither the environment nor UCX's file sets. */
 static ucs_status_t config_complete(ucp_config_t *config,
                                     const xyl_net_params_t *given)
 {

@@ -1,4 +1,4 @@
-/* UCX as the net wants it. */
+/* Creates a UCX context with the configuration that the net needs. */
 #ifndef XYL_PROGRESS_NET_UCX_CONTEXT_H
 #define XYL_PROGRESS_NET_UCX_CONTEXT_H
 

@@ -1,7 +1,6 @@
-/* UCX behind the net interface. UCX's callbacks only push events: they run
- * inside ucp_worker_progress and inside nothing else. An operation that
- * completes at once returns NULL and its callback is not called, so the event
- * is pushed here instead. */
+/* UCX behind the net interface. UCX's callbacks only push events. If a send
+ * completes at once, UCX returns NULL and does not call its callback: this file
+ * pushes the event instead. */
 #include "progress/net/nets.h"
 
 #include <assert.h>
@@ -16,16 +15,17 @@
 #include "runtime/base/status.h"
 
 enum {
-    /* Closing an endpoint by force takes a few turns, as does what comes last.
+    /* Closing an endpoint by force takes a few turns, as do the last messages.
      */
     CLOSE_TURNS_MAX = 100000,
-    UNASKED_TURNS = 1000 /* the reason comes with the next, or when a new
-                            connection has been refused: */
+    UNASKED_TURNS = 1000 /* a message that UCX gave up waits at least so many */
 };
-/* A machine that has many more processes than cores takes seconds for that. */
+/* And so long. Its endpoint fails in one of the next turns, or when the peer's
+ * machine has refused a new connection, which takes seconds on a machine with
+ * many more processes than cores. */
 static const uint64_t reason_ns = UINT64_C(10000000000);
 
-/* A message to a peer that is still being connected to. */
+/* A message for a peer whose connection is not ready yet. */
 typedef struct held {
     STAILQ_ENTRY(held) others;
     uint64_t tag;
@@ -38,10 +38,10 @@ typedef struct peer {
     ucp_ep_h endpoint; /* NULL until the first send */
     const void *address;
     struct net_ucx *net;
-    struct peer *connected; /* the next on the net's list */
+    struct peer *connected; /* the next in the net's list */
     STAILQ_HEAD(, held) held;
     uint8_t is_local, is_connecting;
-    uint8_t has_refused; /* a connection, which has been said */
+    uint8_t has_refused; /* a connection; the log says so already */
 } peer_t;
 
 typedef struct net_ucx {
@@ -54,16 +54,16 @@ typedef struct net_ucx {
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
     uint32_t sends;         /* of them */
-    int has_dropped;        /* some come for nobody */
+    int has_dropped;        /* messages without a receive may come */
     uint32_t held;          /* messages */
-    peer_t *connected;      /* whose held messages can go; a list */
-    xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
-    uint32_t unasked_turns; /* that they still wait, at least, and until: */
+    peer_t *connected;      /* peers whose held messages can go; a list */
+    xyl_fifo_t unasked;     /* given up by UCX, for a reason not known yet */
+    uint32_t unasked_turns; /* that these wait at least; and until: */
     uint64_t unasked_until_ns, reason_ns;
     int an_endpoint_failed, is_ending;
-    ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
+    ucs_status_ptr_t flush; /* the request of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
-    int is_flush_old; /* something was sent since it began */
+    int is_flush_old; /* a message was sent after the flush began */
     int wakeup_fd;
 } net_ucx_t;
 
@@ -109,8 +109,8 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
         net->net.peer_failed(net->net.peer_arg, (uint32_t)(peer - net->peers));
 }
 
-/* UCX takes shared memory only from endpoints without error handling; the
- * processes of this machine are watched by other means. */
+/* UCX uses shared memory only for endpoints without error handling. Local
+ * processes are watched by other means (runtime/job). */
 static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
 {
     ucp_ep_params_t params = {
@@ -144,11 +144,12 @@ static int peer_lives(const net_ucx_t *net, uint32_t peer)
            net->net.peer_lives(net->net.peer_arg, peer);
 }
 
-/* The first message of a process makes an endpoint in UCX, which ucp_ep_create
- * hands out. If that process has died by the time UCX maps its memory, UCX 1.13
- * hands out one without transports, until the next turn tells it: to send there
- * is to follow a null pointer. So none is used of a process that has ended
- * meanwhile, nor asked for if it had before, of which UCX would complain. */
+/* The first message from a process makes an endpoint inside UCX, and
+ * ucp_ep_create returns that endpoint. If the process has died before UCX maps
+ * its memory, the endpoint of UCX 1.13 has no transports, which UCX says only
+ * in its next turn: a send there follows a null pointer. So this function looks
+ * twice whether the peer lives: before it asks for an endpoint, of which UCX
+ * would complain, and before it uses the endpoint. */
 static xylem_status_t endpoint_of_living(net_ucx_t *net, uint32_t peer)
 {
     xylem_status_t status = XYLEM_ERR_PROC_FAILED;
@@ -156,15 +157,15 @@ static xylem_status_t endpoint_of_living(net_ucx_t *net, uint32_t peer)
     if (peer_lives(net, peer))
         status = endpoint_create(net, &net->peers[peer]);
     if (status == XYLEM_OK && !peer_lives(net, peer)) {
-        net->peers[peer].endpoint = NULL; /* the worker's end ends it */
+        net->peers[peer].endpoint = NULL; /* UCX frees it with the worker */
         status = XYLEM_ERR_PROC_FAILED;
     }
     return status;
 }
 
-/* A process on another machine that cannot be connected to has died, as far as
- * anybody here can tell. Said before the send fails, so that the operation
- * fails by the death and not by the net. */
+/* A process on another machine counts as dead if no connection to it can be
+ * made. Call this before the send fails, so that the operation reports the
+ * death and not an error of the net. */
 static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 {
     if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
@@ -173,9 +174,9 @@ static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
-/* While an endpoint fails UCX cancels what it has for it, and may do so before
- * it says that the endpoint has failed (1.13: it connects once more, and is
- * refused). Such a message is kept until then. */
+/* UCX cancels the messages of a failing endpoint, possibly before it reports
+ * the failure (1.13: UCX connects once more, and is refused). The net keeps
+ * such a message until the report. */
 static void unasked_keep(net_ucx_t *net, xyl_event_t *event)
 {
     if (xyl_fifo_is_empty(&net->unasked)) {
@@ -206,7 +207,7 @@ static void unasked_end(net_ucx_t *net)
         xyl_net_complete(&net->net, event, status);
 }
 
-/* What was asked for is no request any more (ucx_cancel). */
+/* `was_asked`: the net itself has canceled the message (ucx_cancel). */
 static void message_end(net_ucx_t *net, xylem_status_t status,
                         xyl_event_t *event, int was_asked)
 {
@@ -235,7 +236,7 @@ static void send_done(void *request, ucs_status_t status, void *arg)
     message_finish(request, status_of_ucx(status), arg);
 }
 
-/* UCX has taken what was too long for that already. */
+/* A message that is too long ends with a status of UCX. */
 static xylem_status_t recv_status(ucs_status_t status, size_t arrived,
                                   xyl_event_t *event)
 {
@@ -250,7 +251,8 @@ static void recv_done(void *request, ucs_status_t status,
     message_finish(request, recv_status(status, info->length, arg), arg);
 }
 
-/* What a send returned: completed at once, failed at once, or under way. */
+/* Handles the result of a send: completed at once, failed at once, or under
+ * way. */
 static void send_posted(net_ucx_t *net, ucs_status_ptr_t request,
                         xyl_event_t *event)
 {
@@ -292,16 +294,17 @@ static void connection_done(void *request, ucs_status_t status, void *arg)
 {
     peer_t *peer = arg;
 
-    (void)status; /* if it has failed, so will what is sent there */
+    (void)status; /* if the flush has failed, the sends will fail, too */
     ucp_request_free(request);
     peer->connected = peer->net->connected;
     peer->net->connected = peer;
 }
 
-/* To another machine. UCX 1.13 ends the process if that peer dies and messages
- * wait in UCX for a connection: with a long one UCX asks for the peer's number,
- * and does not expect to get that back (ucp_request.c:684). So none is given to
- * UCX before a flush, for which UCX has an end, has come back. */
+/* Connects to a peer on another machine. UCX 1.13 ends the process if the peer
+ * dies while messages wait inside UCX for the connection: for a long message
+ * UCX asks for the peer's number, and cannot undo that request
+ * (ucp_request.c:684). So the net holds messages back until a flush, which UCX
+ * can end, has ended. */
 static void connection_begin(peer_t *peer)
 {
     const ucp_request_param_t param = {.op_attr_mask =
@@ -396,8 +399,8 @@ static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
     ucp_request_param_t param = message_param(event);
     ucs_status_ptr_t request;
 
-    /* How long a message is that was there before, UCX 1.13 says in the
-     * callback alone; and that is called in here, then. */
+    /* UCX 1.13 tells the length of a message only to the callback. If the
+     * message has come before, UCX calls the callback inside this call. */
     param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     param.cb.recv = recv_done;
     event->net_request = event;
@@ -429,7 +432,7 @@ static void dropped(void *request, ucs_status_t status,
 {
     net_ucx_t *net = arg;
 
-    (void)status; /* it was too long */
+    (void)status; /* the message was too long for 0 bytes */
     (void)info;
     ucp_request_free(request);
     net->under_way--;
@@ -490,7 +493,7 @@ static int ucx_wakeup_fd(xyl_net_t *base)
 
 /* ---- the end ---- */
 
-/* A flush of UCX does not wait for what is sent by rendezvous. */
+/* A flush of UCX does not wait for sends by rendezvous, so count those. */
 static int ucx_is_flushed(xyl_net_t *base)
 {
     static const ucp_request_param_t param = {.op_attr_mask = 0};
@@ -515,8 +518,8 @@ static int ucx_is_flushed(xyl_net_t *base)
            net->sends == 0;
 }
 
-/* It holds on to the endpoints that were closed, and UCX ends the process if
- * the worker is destroyed meanwhile. */
+/* A running flush holds on to closed endpoints, and UCX ends the process if the
+ * worker is destroyed meanwhile. */
 static void give_up_flush(net_ucx_t *net)
 {
     uint32_t turns;
@@ -528,9 +531,9 @@ static void give_up_flush(net_ucx_t *net)
         ucp_worker_progress(net->worker);
 }
 
-/* UCX must not find sends under way on an endpoint with error handling when it
- * destroys the worker: it ends the process. After a failure nothing is flushed,
- * so sends that no receive will take are given up here; their events come. */
+/* UCX ends the process if the worker is destroyed while sends are under way on
+ * an endpoint with error handling. After a failure no flush ends such sends, so
+ * this function gives up all that no receive will take; their events come. */
 static void give_up_sends(net_ucx_t *net)
 {
     static const ucp_request_param_t param = {
@@ -556,9 +559,9 @@ static void give_up_sends(net_ucx_t *net)
     give_up_flush(net);
 }
 
-/* By rendezvous a sender may know the end of a message before the receiver
- * (1.18): what all have sent comes within a few turns. So does what nobody
- * wants, if something was dropped before: UCX must not have it in the end. */
+/* In a rendezvous the sender may see the end of a message before the receiver
+ * does (1.18); the receiver's end comes within a few turns. After drops, more
+ * messages without a receive may come, and UCX must hold none at the end. */
 static void take_the_last(net_ucx_t *net)
 {
     uint32_t turns;
@@ -573,11 +576,11 @@ static void take_the_last(net_ucx_t *net)
     }
 }
 
-/* Between processes of one machine UCX can neither cancel a send nor a receive
- * that has met its message: if the other side has died, they stay under way
- * for ever and hold on to the memory that is registered for them. From 1.14 on
- * ucp_cleanup ends the process when it finds such memory, so what UCX cannot
- * give back is left to the end of the process. */
+/* Between processes of one machine UCX can cancel neither a send nor a receive
+ * that has met its message. If the other side has died, both stay under way for
+ * ever and hold on to their registered memory. From 1.14 on ucp_cleanup ends
+ * the process if it finds such memory, so the context is then left to the end
+ * of the process. */
 static void context_release(net_ucx_t *net)
 {
     if (net->under_way == 0)
@@ -659,7 +662,7 @@ static const void *ucx_address(xyl_net_t *base, size_t *bytes_out)
     return ucx_of(base)->address;
 }
 
-/* The other endpoints are created on the first send. */
+/* All endpoints but that of `first` are created on the first send. */
 static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
                                   const void *const *addresses,
                                   const uint8_t *is_local, uint32_t first)
