@@ -1,26 +1,27 @@
-/* The binding inside: a call of MPI's is written down once, whatever form it
- * came in, decided upon, and turned into a call of xylem's.
+/* The inside of the binding. Every form of a call of MPI's becomes one
+ * xmpi_call_t. The binding decides whether it takes the call, and then makes a
+ * call of xylem's out of it.
  *
  *   wrappers.c    MPI's functions: each writes an xmpi_call_t
- *   comm.c        may it be taken? what is kept with a communicator
+ *   comm.c        what is kept with a communicator; whether a call is taken
  *   neighbors.c   topologies
- *   hints.c       what info keys ask for
+ *   hints.c       info keys
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, layout.c, ops.c   datatypes and operations
- *   request.c     calls that wait, and that do not
- *   persistent.c  those that come again
+ *   request.c     blocking and nonblocking calls
+ *   persistent.c  persistent calls
  *   hook.c        progress; wait.c: functions that wait for requests
  *   windows.c     one-sided communication beside collectives
- *   report.c      what became of calls
+ *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
- *   models.c      MPI_Init and sessions; state.c: what connects the ranks
- *   narrow.c      large counts for a host without, and neighbours' forms of
- * MPI-4
+ *   models.c      MPI_Init and sessions; state.c: connecting the ranks
+ *   narrow.c      large counts for hosts without them, and MPI-4's
+ *                 neighbourhood collectives
  *
- * Whether a call is taken depends only on what is equal on all ranks of the
- * communicator: itself, the collective, the operation, and settings that were
- * compared at the start. What is particular to a rank (datatypes, places of
- * data, MPI_IN_PLACE) is dealt with on that rank, and so are its mistakes.
+ * Whether a call is taken depends only on what is equal on all ranks: the
+ * communicator, the collective, the operation, and settings that were compared
+ * at the start. Each rank deals alone with what is its own (datatypes, places
+ * of data, MPI_IN_PLACE), and with its mistakes.
  */
 #ifndef XMPI_CALL_H
 #define XMPI_CALL_H
@@ -33,7 +34,7 @@
 #include "include/xylem.h"
 #include "progress/engine/queue.h"
 
-/* ---- what the front finds by name ---- */
+/* ---- functions that the front finds by name ---- */
 
 #define XMPI_EXPORTED      __attribute__((visibility("default")))
 #define XMPI_DECLARE(name) XMPI_EXPORTED __typeof__(PMPI_##name) xmpi_##name;
@@ -71,12 +72,12 @@ XMPI_EXPORTED int xmpi_Comm_revoke(MPI_Comm handle);
 
 /* ---- calls ---- */
 
-/* One side: the buffer and what is in it. */
+/* One side of a call: its buffer, counts and types. */
 typedef struct xmpi_side {
     const void *buf;
     MPI_Count count; /* of a block */
     MPI_Datatype type;
-    /* v-forms; MPI_Count and MPI_Aint in large calls, else int. */
+    /* Of v-forms: MPI_Count and MPI_Aint in large calls, else int. */
     const void *counts;
     const void *displs;
     const MPI_Datatype *types; /* alltoallw */
@@ -99,26 +100,26 @@ typedef enum xmpi_form {
     XMPI_PERSISTENT
 } xmpi_form_t;
 
-/* What became of calls; counted. */
+/* Whether a call is taken, or why the host gets it; the report counts them. */
 typedef enum xmpi_fate {
     XMPI_TAKEN,
     XMPI_NOT_SELECTED, /* by XYLEM_MPI_COLLECTIVES */
     XMPI_NO_INTRA,     /* inter-communicators */
     XMPI_OTHER_JOB,    /* some ranks were spawned, or connected to */
-    XMPI_NO_TOPOLOGY,  /* that neighbours could be known by */
+    XMPI_NO_TOPOLOGY,  /* a neighbourhood call without a topology */
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
-    XMPI_NO_KERNEL,    /* such an operation of MPI's on such a type */
+    XMPI_NO_KERNEL,    /* xylem cannot apply the operation to the type */
     XMPI_NO_THREADS,   /* xylem's thread would have to call MPI */
     XMPI_WRITTEN_TO,   /* the host's Fortran writes to such requests */
-    XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
+    XMPI_UNHOOKED,     /* nonblocking, and no code would make it progress */
     XMPI_OFF,          /* initialised without the binding, or it failed */
     XMPI_FATES
 } xmpi_fate_t;
 
 /* ---- datatypes ---- */
 
-/* Which operations of MPI's are defined on a type. */
+/* The class of a type decides which operations of MPI's it allows. */
 typedef enum xmpi_class {
     XMPI_OPAQUE,
     XMPI_INTEGER,
@@ -135,58 +136,59 @@ typedef struct xmpi_type {
     int64_t extent;
     int64_t true_low, true_extent; /* where its data lie */
     int is_plain; /* elements lie one behind the other, without gaps */
-    int is_named; /* one of the table, which stays */
-    int is_mpis;  /* one of MPI's own, also of those that are not in it */
-    /* Bits of operations: those that the host was asked about, and combines. */
+    int is_named; /* in the table, or brief: no user has to hold it */
+    int is_mpis;  /* MPI's own type, in the table or not */
+    /* A bit per operation: the host was asked about it; the host combines. */
     _Atomic uint32_t asked, combined;
     xmpi_class_t class;
-    xylem_type_t kind;      /* where xylem combines such elements */
-    _Atomic uint32_t users; /* calls that need it; 1 for its existence */
+    xylem_type_t kind;      /* xylem's type, unless `class` is opaque */
+    _Atomic uint32_t users; /* calls that need it, and 1 until it is freed */
     int is_left;            /* freed by the program, but there are users */
     _Atomic int layout_state;
     xylem_type_t layout; /* where its data lie, if they have gaps */
 } xmpi_type_t;
 
-/* Of a type's layout; found when it is first wanted. */
+/* layout_state; a layout is made when it is first wanted. */
 enum { XMPI_LAYOUT_UNKNOWN, XMPI_LAYOUT_THERE, XMPI_LAYOUT_NONE };
 
 int xmpi_types_open(void); /* 0: good */
-/* NULL: it is none, or not committed. */
+/* NULL: the handle is no type, or the type is not committed. */
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
-/* The same for a call that ends before the program goes on: of a type that may
- * be freed soon nothing is kept, it is read into `brief`, without layout. */
+/* As xmpi_type_find, for a call that ends before the program goes on. A type
+ * that the program may free soon is read into `brief`, without layout, and
+ * nothing is kept. */
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
-/* One of the table, or NULL; takes no lock. */
+/* MPI's own type in the table, or NULL; takes no lock. */
 xmpi_type_t *xmpi_type_named(MPI_Datatype handle);
 
-/* How many numbers of each kind a type was made with; `counts` where its counts
- * were of MPI_Count. */
+/* How many arguments of each kind a type was made with; `counts` are those of
+ * MPI_Count. */
 typedef struct xmpi_envelope {
     MPI_Count ints, addresses, counts, types;
     int combiner;
 } xmpi_envelope_t;
 
 int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has); /* 1: good */
-/* One of those that MPI_Type_get_contents gives: the caller's, unless named. */
+/* Frees a type that MPI_Type_get_contents has given, unless it is MPI's own. */
 void xmpi_type_give_back(MPI_Datatype *part);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
 
-/* 0: it has none, and has to be packed. The layout's elements begin where their
- * data do, true_low behind MPI's. */
+/* 0: the type has no layout, and must be packed. An element of the layout
+ * begins at its first data, true_low bytes behind the beginning of MPI's. */
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out);
 void xmpi_type_layout_drop(xmpi_type_t *type); /* the type goes away */
 
-/* Whether the data lie in their order without gaps, by how the type was made.
+/* Whether the data lie in order without gaps, judged by how the type was made.
  */
 int xmpi_type_is_in_a_row(MPI_Datatype handle);
 
 typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
 
-/* `count` elements at `user` to or from `packed`; 0: good, else MPI's code. */
+/* Packs `count` elements at `user`, or unpacks them. Returns MPI's code. */
 int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
                    uint64_t count, void *packed);
-/* The same for one element that is too long for MPI_Pack. */
+/* As xmpi_type_pack, for one element that is too long for MPI_Pack. */
 int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
                          uintptr_t user, uintptr_t packed);
 
@@ -194,34 +196,34 @@ int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
 
 typedef struct xmpi_op xmpi_op_t;
 
-/* XYLEM_OP_COUNT: not one of MPI's own that xylem knows. */
+/* XYLEM_OP_COUNT: no operation of MPI's own that xylem knows. */
 xylem_op_t xmpi_op_predefined(MPI_Op handle);
 int xmpi_op_is_named(MPI_Op handle);
-/* Whether the host combines them, where xylem does not: 16-byte numbers say,
- * and characters, in which libraries differ. */
+/* Whether the host combines elements that xylem does not: for example 16-byte
+ * numbers and characters, in which MPI libraries differ. */
 int xmpi_op_is_hosts(xylem_op_t op, xmpi_type_t *type);
-/* Whether such elements are combined by such an operation of MPI's. */
+/* Whether xylem combines elements of the type by the operation. */
 int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type);
-/* An operation of the program's on elements of a type; NULL: no memory. Has to
- * be dropped when no call needs it any longer. */
+/* An operation applied by MPI_Reduce_local to elements of a type; NULL: no
+ * memory. The caller drops it with xmpi_op_drop after its call. */
 xmpi_op_t *xmpi_op_hold(MPI_Op handle, xmpi_type_t *type);
 void xmpi_op_drop(xmpi_op_t *op);
-/* The type goes away: so does what is kept of it and not in use. */
+/* The type goes away: frees operations on it that no call uses. */
 void xmpi_op_forget_type(const xmpi_type_t *type);
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
-/* MPI_SUCCESS (also of NULL), or what MPI_Reduce_local has said on this rank.
+/* MPI_SUCCESS (also for NULL), or the error of MPI_Reduce_local on this rank.
  */
 int xmpi_op_code(const xmpi_op_t *op);
-/* Frees what is kept of operations that nobody needs. */
+/* Frees all operations. */
 void xmpi_ops_close(void);
 
 /* ---- communicators ---- */
 
 typedef enum xmpi_comm_state {
     XMPI_COMM_NEW,
-    XMPI_COMM_JOINING, /* there will be a team; nobody has used it yet */
+    XMPI_COMM_JOINING, /* its team is being made; no call has used it yet */
     XMPI_COMM_READY,
-    XMPI_COMM_HOST /* not taken; asked again from time to time */
+    XMPI_COMM_HOST /* calls are the host's; retried from time to time */
 } xmpi_comm_state_t;
 
 typedef struct xmpi_group xmpi_group_t; /* report.c */
@@ -238,59 +240,59 @@ typedef struct xmpi_comm {
     xmpi_group_t *group; /* NULL: not asked yet */
     xmpi_hints_t *hints; /* NULL: none */
     xmpi_comm_state_t state;
-    xmpi_fate_t fate; /* of calls that are not taken */
-    int is_for_good;  /* HOST */
+    xmpi_fate_t fate; /* of its calls while it is not READY */
+    int is_for_good;  /* HOST, never retried */
     int rank, size;
     int spans_world;
     int is_world;      /* MPI_COMM_WORLD, as the context has it */
     int is_of_session; /* it does not come from MPI_Init */
-    uint32_t calls;    /* blocking ones since it was asked */
+    uint32_t calls;    /* that may block, since the last try for a team */
     uint32_t calls_to_retry;
     xylem_team_t *team;
-    int is_world_team;  /* which belongs to the context */
+    int is_world_team;  /* the context owns the team */
     xmpi_nodes_t nodes; /* of the team */
-    xmpi_tags_t *tags;  /* for persistent calls; NULL: there was none */
+    xmpi_tags_t *tags;  /* for persistent calls; NULL: none so far */
     xylem_request_t *joining;
-    LIST_ENTRY(xmpi_comm) others; /* of those that join */
-    _Atomic int is_freed; /* by the program, and `handle` is nothing any more */
-    _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
-    /* By its topology; `sources` is the memory of both lists, NULL: none. */
+    LIST_ENTRY(xmpi_comm) others; /* communicators that join */
+    _Atomic int is_freed;         /* by the program; `handle` is invalid */
+    _Atomic uint32_t users;       /* requests, and 1 for the communicator */
+    /* Neighbours; `sources` is the memory of both lists, NULL: no topology. */
     uint32_t *sources, *destinations;
     uint32_t source_count, destination_count;
 } xmpi_comm_t;
 
 int xmpi_comms_open(void); /* 0: good */
 void xmpi_comms_close(void);
-/* NULL: no communicator that anything is known of. */
+/* NULL: the binding is closed, the handle is null, or there is an error. */
 xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
-/* Whose error handler hears of it: what has been freed by the program stands
- * for requests that are left, but MPI has no handler for it but
- * MPI_COMM_SELF's. */
+/* The communicator whose error handler is called: MPI_COMM_SELF's if the
+ * program has freed this one, which then only stands for requests. */
 MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm);
 /* Whether the call is taken; may exchange messages with the other ranks of the
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
-/* Looks after the teams that are made while the program goes on; by the hook.
+/* Ends the making of duplicates' teams that are complete. Called by the hook.
  */
 void xmpi_comms_join(void);
-/* A team of those of the ranks that name one color, in the order of their keys;
- * NULL: XYLEM_COLOR_NONE. All ranks of the communicator, which is READY. */
+/* Makes a team of the ranks with the same color, in the order of their keys;
+ * NULL for XYLEM_COLOR_NONE. All ranks of the READY parent call it. */
 xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
                                int key, xylem_team_t **team);
 /* Finds its neighbours, if it has a topology; 0: the host has failed. */
 int xmpi_neighbors_find(xmpi_comm_t *comm);
-/* Whether there are sources that are nobody, whose blocks stay as they are. */
+/* Whether a source is MPI_PROC_NULL, whose block stays as it is. */
 int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm);
-/* The lists of a call and the lengths of its blocks. */
+/* Sets the neighbours of a call and the lengths of its blocks. */
 void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
                         uint64_t received_bytes, xylem_coll_args_t *args);
-/* Takes what an info object says to xylem; collective over the communicator. */
+/* Takes xylem's hints from an info object; collective over the communicator. */
 void xmpi_hints_take(MPI_Comm handle, MPI_Info info);
 void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info);
 void xmpi_hints_drop(xmpi_hints_t *hints);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
-/* A call that has failed so is begun again, if it had hints, without them. */
+/* If the call had hints, begins it again without them; else returns `status`,
+ * with which it has failed to begin. */
 typedef xylem_status_t (*xmpi_begin_fn)(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_request_t **request_out);
@@ -298,13 +300,13 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
                                 xylem_team_t *team, xylem_coll_args_t *args,
                                 xylem_status_t status,
                                 xylem_request_t **request_out);
-/* Makes its team without a call; collective over it, blocks. */
+/* Makes the team of a NEW communicator; collective over it, blocks. */
 void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);
 void xmpi_comm_drop(xmpi_comm_t *comm);
 /* MPI's code for a status. */
 int xmpi_code_of(xylem_status_t status);
-/* Tells the error handler; returns the code. */
+/* Calls the error handler with MPI's code for a status; returns the code. */
 int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);
 
 /* ---- plans ---- */
@@ -315,7 +317,7 @@ typedef struct xmpi_block {
     xmpi_type_t *type;
 } xmpi_block_t;
 
-/* A side whose elements have gaps: it goes through `packed`. */
+/* A side that goes through `packed`: its elements have gaps, mostly. */
 typedef struct xmpi_buffer {
     char *packed; /* NULL: not needed */
     char *user;
@@ -329,116 +331,119 @@ typedef struct xmpi_plan {
     xylem_coll_args_t args;
     xmpi_buffer_t send;
     xmpi_buffer_t recv;
-    int packs_recv; /* there is input in `recv`, */
+    int packs_recv; /* `recv` has input, */
     int packs_own;  /* but only in this rank's block */
     uint32_t own_rank;
     xmpi_op_t *op;
     int is_brief; /* the call ends before the program goes on */
     uint32_t memories;
     uint32_t words;
-    void *memory[12];                /* from here on nothing is cleared */
-    xmpi_type_t briefs[2];           /* what is sent, and received */
+    void *memory[12];                /* xmpi_plan_make clears up to here */
+    xmpi_type_t briefs[2];           /* types of the sides: send, receive */
     uint64_t small[XMPI_PLAN_SMALL]; /* arrays of small teams */
 } xmpi_plan_t;
 
-/* XMPI_TAKEN, and *error_out MPI's code; or why the host gets the call. */
+/* XMPI_TAKEN, with MPI's code in *error_out; or why the host gets the call. */
 xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
                            const xmpi_comm_t *comm, xmpi_form_t form,
                            int *error_out);
-/* Before each start: input with gaps; after the end: output. */
+/* Before each start, packs input with gaps; after the end, unpacks output.
+ * Both return MPI's code. */
 int xmpi_plan_pack(const xmpi_plan_t *plan);
 int xmpi_plan_unpack(const xmpi_plan_t *plan);
 void xmpi_plan_drop(xmpi_plan_t *plan);
 
 /* ---- requests ---- */
 
-/* Moves data and finishes work; returns the number of things done. */
+/* Moves data and finishes work; returns how much xylem_progress has done. */
 unsigned xmpi_hook(void);
 /* Moves the host's messages. */
 void xmpi_progress(void);
 /* Gives the host a turn if the program has windows: windows.c. */
 void xmpi_windows_progress(void);
-/* Whether somebody calls xmpi_hook while the program is in MPI. */
+/* Has xmpi_hook called while the program is in MPI; 0: it cannot be. */
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);
-/* `self` goes away, and is no longer the binding's. */
+/* `self` goes away: the hook uses the binding's present one instead. */
 void xmpi_hook_leave(MPI_Comm self);
 
-/* The call, which the communicator takes; *fate_out: unless its operands have
- * it left to the host. MPI's code, of which the error handler has been told. */
+/* Makes a call that xmpi_comm_decide has taken. *fate_out says if its operands
+ * leave it to the host after all. Returns MPI's code; the error handler has
+ * been called. */
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 
-/* Something that completes on the progressing thread and is finished by a
- * thread of the program's: there its task is run. */
+/* An operation that completes on the progressing thread; xmpi_hook runs its
+ * task, which finishes it with calls of MPI's. */
 typedef struct xmpi_work {
     xyl_task_t task;
     xylem_status_t status;
 } xmpi_work_t;
 void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
-/* Around the start of one; nothing is finished in between. */
+/* Around the start of work; no work is finished in between. */
 void xmpi_work_begin(void);
 void xmpi_work_begun(void);
 void xmpi_work_end(void);
-/* Something is under way, until xmpi_work_end, that nobody finishes here. */
+/* Counts work that is under way until xmpi_work_end and has no task. */
 void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
-/* 1: a call has an operation that calls MPI when it combines; -1: no longer. */
+/* 1: a call begins to hold an operation that calls MPI; -1: it drops it. */
 void xmpi_work_has_host_op(int more);
-/* What is not waited for is finished. */
+/* Finishes the requests that the program has left under way. */
 void xmpi_requests_close(void);
 
-/* As xylem_request_wait; looks after the host meanwhile. */
+/* As xylem_request_wait; gives the host turns meanwhile. */
 xylem_status_t xmpi_request_wait(xylem_request_t *request);
-/* 1: the call is planned, and its input is packed, unless it is to be started
- * later. Else it is the host's, or the program's mistake, of which its error
- * handler is told. */
+/* 1: the call is planned, and its input is packed unless it is persistent. 0:
+ * the host gets the call (*fate_out), or it has failed (*code_out) and the
+ * error handler has been called. */
 int xmpi_call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
                    const xmpi_comm_t *comm, xmpi_form_t form,
                    xmpi_fate_t *fate_out, int *code_out);
-/* Before the call has begun here. A mistake of the program's is made by all
- * ranks; of what one of them lacks the others, who wait for it, are told.
- * Returns the code. */
+/* The call fails before it has begun. All ranks make a mistake of the program's
+ * alike; if this rank lacks memory, it aborts the team, as the others wait for
+ * it. Calls the error handler; returns the code. */
 int xmpi_call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code);
-/* It is over: the result goes where it belongs. MPI's code. */
+/* Unpacks the result of a call that is over. Returns MPI's code. */
 int xmpi_plan_result(xmpi_plan_t *plan);
-/* Where the program's operation could not be applied the others, who may have
- * been sent what came of it, are told by the team. */
+/* Aborts the team if MPI_Reduce_local has failed here, as other ranks may have
+ * been sent its results. */
 void xmpi_op_failure_tell(const xmpi_plan_t *plan, xylem_team_t *team);
 
 /* ---- persistent collectives ---- */
 
 typedef struct xmpi_persistent xmpi_persistent_t;
 
-/* The call, which the communicator takes; as xmpi_take. */
+/* As xmpi_take, for a persistent call. */
 int xmpi_persist(const xmpi_call_t *call, xmpi_comm_t *comm,
                  MPI_Request *request, xmpi_fate_t *fate_out);
-/* NULL: it is not the binding's; or is not started, or the program was told of
- * its end. */
+/* NULL: the request is not the binding's. For `started` also: it is not
+ * started, or the program has been told of its end. */
 xmpi_persistent_t *xmpi_persistent_find(MPI_Request handle);
 xmpi_persistent_t *xmpi_persistent_started(MPI_Request handle);
-/* Of one that is started: whether its result is there; then the program is
- * told, and may start it again, the outcome being MPI's code. */
+/* Whether the result of a started call is there. Then xmpi_persistent_end tells
+ * the program: it returns MPI's code, and the call may be started again. */
 int xmpi_persistent_is_over(xmpi_persistent_t *persistent);
 int xmpi_persistent_end(xmpi_persistent_t *persistent);
-/* Both. */
+/* Waits for the result of a started call, then as xmpi_persistent_end. */
 int xmpi_persistent_wait(xmpi_persistent_t *persistent);
-/* What MPI_Request_free does with it. */
+/* MPI_Request_free of a persistent call. */
 int xmpi_persistent_free(xmpi_persistent_t *persistent, MPI_Request *request);
-/* Frees those that the program has left under way; by the hook. */
+/* Ends calls that the program has freed under way. Called by the hook. */
 void xmpi_persistents_look(void);
 void xmpi_persistents_close(void);
-/* The teams of a communicator's fail with it. */
+/* Revokes the teams of a communicator's persistent calls. */
 void xmpi_persistents_revoke(const xmpi_comm_t *comm);
 void xmpi_tags_drop(xmpi_tags_t *tags);
 
-/* Has the functions of wait.c called; `shall_poll`: the host calls nobody. */
+/* Has the functions of wait.c called. `shall_poll`: they call the hook, as the
+ * host does not. */
 void xmpi_waits_take(int shall_poll);
 
 /* ---- state ---- */
 
 typedef struct xmpi_state {
-    int is_open;       /* MPI is, by models.c */
+    int is_open;       /* MPI is open: models.c */
     uint64_t selected; /* a bit per XYLEM_COLL_ */
     int is_verbose;
     int has_report; /* XYLEM_MPI_REPORT, on all ranks */
@@ -447,71 +452,72 @@ typedef struct xmpi_state {
     int rank, size;
     MPI_Group job_group;
     int has_world;  /* between MPI_Init and MPI_Finalize */
-    MPI_Comm world; /* of all ranks, from the first exchange on */
+    MPI_Comm world; /* the binding's, of all ranks, once they have connected */
     int is_world_of_session;
-    _Atomic(MPI_Comm) self; /* of this one; errors return */
+    _Atomic(MPI_Comm) self; /* the binding's, of this rank; errors return */
     _Atomic(xylem_context_t *) context;
     int shares_cores;  /* there are more ranks than cores */
     int has_failed;    /* there will be no context */
-    int must_not_call; /* some rank's own thread of xylem's: MPI */
-    int is_written_to; /* requests of alltoallw, by some rank's Fortran */
-    int is_hooked;
+    int must_not_call; /* on some rank xylem's thread must not call MPI */
+    int is_written_to; /* some rank's Fortran writes to alltoallw requests */
+    int is_hooked;     /* xmpi_hook is called on all ranks */
 } xmpi_state_t;
 
 extern xmpi_state_t xmpi_state;
 
-/* Set by each error on the binding's own communicators: behind a handler MPICH
- * returns MPI_SUCCESS by its standard ABI. */
+/* Set by each error on the binding's own communicators. It is needed because
+ * MPICH with the standard ABI returns MPI_SUCCESS after an error handler. */
 extern _Thread_local int xmpi_has_erred;
 
-/* MPI has been started, and ends. */
+/* After MPI has been started, and before it ends. */
 void xmpi_state_open(void);
 void xmpi_state_close(void);
-/* Behind MPI_Init. */
+/* After MPI_Init. */
 void xmpi_state_begin_world(void);
-/* A handler by which errors return; MPI's code. */
+/* Makes an error handler that returns to the caller. Returns MPI's code. */
 int xmpi_errhandler_make(MPI_Errhandler *handler);
 void xmpi_errors_return(MPI_Comm comm);
 /* MPI_THREAD_MULTIPLE, or less. */
 int xmpi_thread_level(void);
-/* Of a session of the binding's own; collective over it. MPI_COMM_NULL: there
- * is no session. */
+/* A communicator of the binding's own session; collective over it.
+ * MPI_COMM_NULL: there is no session, or an error. */
 MPI_Comm xmpi_comm_of_session(const char *pset, const char *name);
-/* Whether all ranks of this node have the binding, as far as can be known; else
- * it is said, and 0 on all of them, or the job ends. */
+/* 1: all ranks of this node have the binding, as far as can be known. Else a
+ * line says so, and all ranks get 0, or the job ends. */
 int xmpi_guard_passes(void);
 
-/* The host's collectives, for the binding's own use: whoever waits leaves its
- * core to others, which MPICH by itself never does. MPI's code. */
+/* The host's collectives, for the binding's own use. A waiting rank yields a
+ * shared core, which MPICH by itself never does. Return MPI's code. */
 int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm);
 int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
                     MPI_Op op, MPI_Comm comm);
-/* The context; collective over `over`, which has all ranks of the job. NULL:
- * there is none, on all of them. */
+/* Makes the context, or finds it; collective over `over`, which has all ranks
+ * of the job. NULL on all ranks if there is none. */
 xylem_context_t *xmpi_context_make(MPI_Comm over);
 
 /* ---- the report ---- */
 
-/* Only where xmpi_state.is_watched; times are in ns, by xmpi_now(). */
+/* Called only if xmpi_state.is_watched. Times are in ns, by xmpi_now(). */
 uint64_t xmpi_now(void);
 void xmpi_report_open(const char *path);
-/* Tells what is wanted; collective over the job if the report is. */
+/* Prints and writes what the settings ask for; collective over the job if they
+ * ask for a report. */
 void xmpi_report_close(void);
-/* A call that has begun then is over for its caller, or goes to the host; comm
- * may be NULL. */
+/* A call that began at `begin` returns to its caller, or goes to the host;
+ * `comm` may be NULL. */
 void xmpi_report_call(const xmpi_call_t *call, xmpi_comm_t *comm,
                       xmpi_fate_t fate, uint64_t begin);
-/* The host is done with it. */
+/* The host has made a call that was left to it. */
 void xmpi_report_left(const xmpi_call_t *call, uint64_t begin);
-/* The thread's current call has waited since then. */
+/* The thread's current call has waited since `begin`. */
 void xmpi_report_waited(uint64_t begin);
-/* What does not block is complete. */
+/* A nonblocking or persistent call is complete. */
 void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin);
 
-/* Large counts for a host that knows none. */
+/* Makes a call with large counts on a host that has only int. */
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                 MPI_Request *request);
-/* Adds MPI-4's forms of the neighbourhood collectives that are the host's. */
+/* Adds the forms of MPI-4 that the host's neighbourhood collectives lack. */
 void xmpi_neighbors_take(void);
 
 #endif

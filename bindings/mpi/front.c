@@ -1,13 +1,13 @@
-/* The front: every name of MPI's that the binding takes over, each a jump
- * through a slot. At first all slots lead to resolve(), which finds the MPI of
- * the process, however and whenever it was loaded, and fills them.
+/* The front exports every name of MPI's that the binding takes over; each is a
+ * jump through a slot. At first all slots lead to xmpi_resolve(), which finds
+ * the MPI of the process, however and whenever it was loaded, and fills them.
  *
- * MPI_NAME and PMPI_NAME are the same: Open MPI's Fortran functions and
- * profiling tools call the latter. The binding itself calls the MPI library by
- * addresses that come from its handle.
+ * MPI_NAME and PMPI_NAME are the same function: Open MPI's Fortran functions
+ * and profiling tools call PMPI_NAME. The binding itself calls the MPI library
+ * by addresses that come from its handle.
  *
- * A process without MPI pays for nothing but the loading of this library, which
- * needs no other. Any thread.
+ * A process without MPI only pays for loading this library, which needs no
+ * other library. Any thread.
  */
 #include "bindings/mpi/front.h"
 
@@ -28,9 +28,9 @@
 
 /* ---- slots and jumps ---- */
 
-/* Programs ask for one function to know whether there are sessions, or
- * communicators that survive deaths. The front for libraries of MPI-3, which
- * have neither, leaves out these functions. */
+/* Programs look for one function to know whether the library has sessions, or
+ * communicators that survive deaths of ranks. The front for libraries of MPI-3,
+ * which have neither, leaves these functions out. */
 #ifdef XMPI_FRONT_OF_3
 #define NAMES_OF_4(X)
 #define EXTENSIONS(X)
@@ -156,8 +156,8 @@ static struct link_map *owner_of(void *symbol)
                                                                          : NULL;
 }
 
-/* A symbol, wherever and in whatever scope it was loaded, but not this
- * library's own; NULL: there is none. */
+/* A symbol of any library but this one, in whatever scope that was loaded;
+ * NULL: there is none. `*owner_out` has to be NULL before. */
 static void *symbol_find(const char *name, struct link_map **owner_out)
 {
     const struct link_map *self = owner_of((void *)(uintptr_t)&symbol_find);
@@ -185,7 +185,7 @@ static void *symbol_find(const char *name, struct link_map **owner_out)
     return found;
 }
 
-/* ---- UCX's turns, for MPIs that offer no hook of their own ---- */
+/* ---- progress of UCX, for MPIs that offer no hook of their own ---- */
 
 typedef unsigned (*progress_fn)(void *worker);
 static _Atomic(progress_fn) ucx_progress;
@@ -238,7 +238,7 @@ static void hook_ucx(unsigned (*hook)(void), const void *own, size_t own_bytes)
 
 /* ---- which MPI it is ---- */
 
-enum { VERSION_BYTES = 8192 }; /* what any MPI may write */
+enum { VERSION_BYTES = 8192 }; /* as long as in any MPI */
 
 typedef struct host {
     void *library;
@@ -246,7 +246,7 @@ typedef struct host {
     char version[VERSION_BYTES]; /* the first line */
 } host_t;
 
-/* What a library calls itself, by its dynamic section. */
+/* The soname in a library's dynamic section; "": none. */
 static const char *soname_of(const struct link_map *library)
 {
     const ElfW(Dyn) * entry;
@@ -280,8 +280,8 @@ static int host_find(host_t *host)
     return host->library != NULL;
 }
 
-/* Libraries whose programs may run on one another: by their soname and by what
- * they say of themselves, since libmpi.so.12 has been Open MPI's, too. */
+/* The module for each family of libraries with one ABI. A library is known by
+ * its soname and its version text, since Open MPI, too, had a libmpi.so.12. */
 static const struct {
     const char *soname;
     const char *says; /* "": anything */
@@ -296,7 +296,7 @@ static const struct {
     {"libmpi_abi.so.1", "", "libxylem-mpi-abi.so"},
 };
 
-/* NULL: of a family that there is no module for. */
+/* NULL: there is no module for the library. */
 static const char *module_of(const host_t *host)
 {
     size_t i;
@@ -310,7 +310,7 @@ static const char *module_of(const host_t *host)
 
 /* ---- the module ---- */
 
-/* Beside this library, or where the system looks. */
+/* Loads a library beside this one, or else where the system looks. */
 static void *open_beside(const char *name)
 {
     char path[4096];
@@ -342,7 +342,7 @@ static void slot_take(const char *name, xmpi_function_t function)
             slot_set(slots[i].slot, (void *)(uintptr_t)function);
 }
 
-/* Of a job one rank says it. */
+/* Prints on rank 0, or on a process that no launcher has started. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
     va_list args;

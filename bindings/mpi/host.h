@@ -1,5 +1,5 @@
-/* The MPI library that the program runs on, by its own addresses: what the
- * binding calls is never taken over by it, nor by profiling tools. */
+/* The MPI library of the program, by the addresses of its functions: neither
+ * the binding nor a profiling tool takes over what the binding calls. */
 #ifndef XMPI_HOST_H
 #define XMPI_HOST_H
 
@@ -9,15 +9,14 @@
 #include "bindings/mpi/names.h"
 #include "bindings/mpi/parameters.h"
 
-/* As libraries have it whose header may be older than sessions. */
+/* A session's handle; the header may be older than sessions. */
 #if MPI_VERSION >= 4
 typedef MPI_Session xmpi_session_t;
 #else
 typedef void *xmpi_session_t;
 #endif
 
-/* Those that the binding takes over but for collectives, and others that it
- * calls. */
+/* Functions, other than collectives, that the binding takes over or calls. */
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
     XMPI_OTHERS(X)                                                             \
     XMPI_WAITS_OF_3(X)                                                         \
@@ -81,7 +80,7 @@ typedef struct xmpi_host {
 #define XMPI_HOST_MEMBER(name) __typeof__(&PMPI_##name) name;
     XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
 #undef XMPI_HOST_MEMBER
-    /* Persistent ones may be missing, and those for large counts: NULL. */
+    /* NULL: missing, as persistent forms and large counts may be. */
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, LIKE, ...)                    \
     int (*name)(P_##LIKE(int, int));                                           \
     int (*iname)(P_##LIKE(int, int), MPI_Request *);                           \
@@ -105,7 +104,7 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XMPI_NEIGHBORS(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* Functions of MPI-4 and 4.1; may be missing, too. */
+    /* Functions of MPI-4 and 4.1; NULL: missing. */
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
     int (*Comm_create_from_group)(MPI_Group, const char *, MPI_Info,
                                   MPI_Errhandler, MPI_Comm *);
@@ -124,18 +123,18 @@ typedef struct xmpi_host {
                                   MPI_Status *);
     int (*Request_get_status_some)(int, MPI_Request[], int *, int[],
                                    MPI_Status[]);
-    /* Where types may be made with large counts. */
+    /* For types made with large counts; NULL: missing. */
     int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count *, MPI_Count *,
                                MPI_Count *, MPI_Count *, int *);
     int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count,
                                MPI_Count, int[], MPI_Aint[], MPI_Count[],
                                MPI_Datatype[]);
-    /* Of those that survive deaths. */
+    /* NULL: the library does not survive deaths of ranks. */
     int (*Comm_revoke)(MPI_Comm);
     /* Open MPI's hook into its progress; NULL: there is none. */
     int (*progress_register)(int (*hook)(void));
     int (*progress_unregister)(int (*hook)(void));
-    /* One turn of the library's progress; NULL: there is no such function. */
+    /* One turn of Open MPI's progress; NULL: there is no such function. */
     void (*progress)(void);
     int is_open_mpi;
 } xmpi_host_t;
@@ -145,12 +144,12 @@ extern xmpi_host_t xmpi_host;
 
 extern const xmpi_front_t *xmpi_front;
 
-/* Whether the library takes requests of MPI_Ialltoallw and MPI_Alltoallw_init
- * for its own: Open MPI's functions for Fortran, from 5 on, store the arrays of
- * types in them, beyond the end of a generalized request. */
+/* 1: the library writes to requests of MPI_Ialltoallw and MPI_Alltoallw_init as
+ * if it had made them. Open MPI's Fortran functions, from 5 on, store the
+ * arrays of types beyond the end of a generalized request. */
 int xmpi_host_writes_to_requests(void);
-/* What a call comes to that neither the library nor the binding can make; tells
- * the error handler. */
+/* Fails a call that neither the library nor the binding has: calls the error
+ * handler, returns MPI's code. */
 int xmpi_host_lacks(MPI_Comm comm);
 
 #endif

@@ -1,23 +1,23 @@
-/* The functions that the binding takes over, as tables: the front exports
- * MPI_NAME and PMPI_NAME for each, a module has xmpi_NAME or asks later. The
- * collectives are XYL_COLL_MPI_MAP; those with data have forms for large
- * counts, too. */
+/* Tables of the functions that the binding takes over. The front exports
+ * MPI_NAME and PMPI_NAME for each. A module has xmpi_NAME, or takes the name
+ * later (xmpi_front_t). The collectives are XYL_COLL_MPI_MAP; those with data
+ * also have forms for large counts. */
 #ifndef XMPI_NAMES_H
 #define XMPI_NAMES_H
 
 #include "collectives/data/description.h"
 
-/* Neighbourhood collectives that the binding leaves to the library. It adds the
- * forms of MPI-4 to libraries that lack them, as it does for the others: a
- * program that looks for one of a family finds them all. A name, that of the
- * form that does not block, and the list of parameters. */
+/* Neighbourhood collectives that the binding leaves to the library. As for the
+ * others, it adds forms of MPI-4 that the library lacks: a program that finds
+ * one form expects all. Arguments: the name, the name of the nonblocking form,
+ * the list of parameters. */
 #define XMPI_NEIGHBORS(X)                                                      \
     X(Neighbor_allgatherv, Ineighbor_allgatherv, ALLGATHERV)                   \
     X(Neighbor_alltoall, Ineighbor_alltoall, ALLGATHER)                        \
     X(Neighbor_alltoallv, Ineighbor_alltoallv, ALLTOALLV)                      \
     X(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW)
 
-/* What is not a collective, but has to do with what the binding keeps. */
+/* Functions, other than collectives, that touch objects the binding keeps. */
 #define XMPI_OTHERS(X)                                                         \
     X(Init)                                                                    \
     X(Init_thread)                                                             \
@@ -47,23 +47,23 @@
     X(Win_allocate_shared)                                                     \
     X(Win_free)
 
-/* Such functions of MPI-4 that the binding adds to older libraries. */
+/* The same of MPI-4; the binding adds them to older libraries. */
 #define XMPI_ADDED_OF_4(X)                                                     \
     X(Comm_idup_with_info)                                                     \
     X(Win_create_c)                                                            \
     X(Win_allocate_c)                                                          \
     X(Win_allocate_shared_c)
 
-/* Such functions of MPI-4 that older libraries lack. */
+/* The same of MPI-4; older libraries do without them. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
     X(Comm_create_from_group)                                                  \
     X(Session_init)                                                            \
     X(Session_finalize)
 
-/* Of libraries that survive deaths, with MPIX_ before them. */
+/* Functions MPIX_NAME of libraries that survive deaths of ranks. */
 #define XMPI_EXTENSIONS(X) X(Comm_revoke)
 
-/* Functions that wait for requests or ask after them: wait.c. Each library has
+/* Functions that wait for requests or test them (wait.c). Every library has
  * those of MPI-3. */
 #define XMPI_WAITS_OF_3(X)                                                     \
     X(Wait)                                                                    \
@@ -81,7 +81,6 @@
     X(Request_get_status_some)
 #define XMPI_WAITS(X) XMPI_WAITS_OF_3(X) XMPI_WAITS_OF_41(X)
 
-/* Every name that the front exports. */
 #define XMPI_FORMS_(ID, coll, name, iname, ...)                                \
     X_(name) X_(iname) X_(name##_init)
 #define XMPI_LARGE_FORMS_(ID, coll, name, iname, ...)                          \
@@ -89,7 +88,8 @@
 
 #define XMPI_NEIGHBOR_FORMS_(name, iname, ...)                                 \
     X_(name##_init) X_(name##_c) X_(iname##_c) X_(name##_init_c)
-/* All but those of MPI-4 that older libraries lack, and extensions. */
+/* Every name that the front exports, but for XMPI_OTHERS_OF_4 and
+ * XMPI_EXTENSIONS. */
 #define XMPI_NAMES_                                                            \
     XYL_COLL_MPI_MAP(XMPI_FORMS_)                                              \
     XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)                                   \

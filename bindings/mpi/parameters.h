@@ -1,8 +1,7 @@
-/* The parameters of MPI's collectives, for each list of them that has a name in
- * XYL_COLL_MPI_MAP: C is the type of counts, D that of displacements, int and
- * int or MPI_Count and MPI_Aint. They are written here and not taken from the
- * header of the MPI library, which may be older than the library that the
- * program runs on. */
+/* The parameters of MPI's collectives, one list for each name of a list in
+ * XYL_COLL_MPI_MAP. C is the type of counts and D that of displacements: int
+ * and int, or MPI_Count and MPI_Aint. The lists do not come from MPI's header,
+ * which may be older than the library that the program runs on. */
 #ifndef XMPI_PARAMETERS_H
 #define XMPI_PARAMETERS_H
 

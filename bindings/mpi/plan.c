@@ -1,38 +1,37 @@
-/* From a call of MPI's to the arguments of xylem's.
+/* Turns a call of MPI's into the arguments of a call of xylem's.
  *
- * Data that is only moved travels as bytes: what is plain lies where it is,
- * what has gaps is packed on its way, on this rank alone, or goes through a
- * buffer. So the ranks of a call need not describe the same data alike, as MPI
- * allows. What is combined travels as elements.
+ * Data that is only moved travels as bytes. Plain data stays where it is; data
+ * with gaps is packed on its way, or goes through a buffer, on this rank alone.
+ * So ranks may describe the same data differently, as MPI allows. Data that is
+ * combined travels as elements.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bindings/mpi/call.h"
 
-/* To here data with gaps go through a buffer: programs that make a type for
- * each call say little in each, and a layout and a plan of its own cost more.
- */
+/* Data with gaps go through a buffer up to this size. Programs that make a type
+ * for each call send little in each; a layout and its plan would cost more. */
 enum { PACKED_BYTES_MAX = 16384 };
 
-/* What a rank has to do with one side of a collective. */
+/* This rank's part in the two sides of a collective. */
 typedef struct sides {
     int sends, receives;          /* on this rank */
-    int send_blocks, recv_blocks; /* one per rank, else one */
+    int send_blocks, recv_blocks; /* 1: a block per rank; 0: one block */
     int send_varies, recv_varies;
-    int in_place; /* MPI_IN_PLACE is said, */
-    int by_recv;  /* and that in place of what is received */
+    int in_place; /* a buffer is MPI_IN_PLACE, */
+    int by_recv;  /* namely the receive buffer */
 } sides_t;
 
 /* A side as xylem sees it. */
 typedef struct view {
     const void *address;
-    xmpi_type_t *mpis;         /* of all blocks; NULL: they have their own */
-    uint64_t bytes;            /* of a block, or of this rank's, */
-    uint64_t count;            /* which are so many elements */
-    xylem_type_t type;         /* of this one: XYLEM_BYTE, or with gaps */
+    xmpi_type_t *mpis;         /* of all blocks; NULL: each has its own */
+    uint64_t bytes;            /* of a block, if blocks are alike */
+    uint64_t count;            /* of a block, in elements of `type` */
+    xylem_type_t type;         /* XYLEM_BYTE, or a type with gaps */
     uint64_t *counts, *displs; /* of `type`; NULL: blocks are alike */
-    xylem_type_t *types; /* of each block, displs in bytes; NULL: not so */
+    xylem_type_t *types; /* one per block, displs in bytes; NULL: `type` */
 } view_t;
 
 static sides_t sides_of(const xmpi_call_t *call, const xmpi_comm_t *comm,
@@ -67,8 +66,7 @@ static void *plan_take(xmpi_plan_t *plan, size_t bytes)
     return memory;
 }
 
-/* An array; the first ones of small teams lie in the plan. All arrays of a
- * plan are asked for at most twice, each time for all. */
+/* An array of `count` words; arrays of small teams lie in the plan. */
 static uint64_t *plan_take_words(xmpi_plan_t *plan, size_t count)
 {
     uint64_t *words = &plan->small[plan->words];
@@ -110,14 +108,14 @@ static int64_t number_at(const xmpi_call_t *call, const void *numbers,
     return number;
 }
 
-/* Reads block i; MPI_SUCCESS, or what is wrong with it. */
+/* Reads block i; returns MPI's code. */
 static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
                       xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
 {
     int64_t count =
         side->counts == NULL ? side->count : number_at(call, side->counts, i);
 
-    /* Nobody looks at the type of nothing; MPICH allows none. */
+    /* The type of an empty block is not read; in MPICH it may be no type. */
     block->type = side->types == NULL
                       ? type
                       : xmpi_type_find(count == 0 ? MPI_BYTE : side->types[i]);
@@ -133,7 +131,7 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
     return 0;
 }
 
-/* What is to be known of the type of a side; NULL: it is none. */
+/* The type of a side; NULL: its handle is no committed type. */
 static xmpi_type_t *type_of(xmpi_plan_t *plan, const xmpi_side_t *side,
                             const xmpi_buffer_t *buffer)
 {
@@ -168,7 +166,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++)
         xmpi_type_hold(blocks[i].type);
-    /* The address is only computed with. */
+    /* Drops const: the address is only computed with. */
     memcpy(&buffer->user, &side->buf, sizeof buffer->user);
     buffer->count = n;
     buffer->blocks = blocks;
@@ -179,8 +177,8 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     return MPI_SUCCESS;
 }
 
-/* Whether data with gaps, so many bytes of them, can stay where they are, to be
- * packed on their way. */
+/* Whether `bytes` of data with gaps may stay where they are and be packed on
+ * their way. */
 static int takes_layouts(const xmpi_call_t *call, uint64_t bytes)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
@@ -189,15 +187,14 @@ static int takes_layouts(const xmpi_call_t *call, uint64_t bytes)
            bytes > PACKED_BYTES_MAX;
 }
 
-/* Where `bytes` behind the address of a side lies: at MPI_BOTTOM, and where
- * data begin elsewhere than their elements do. */
+/* The address `bytes` behind that of a side, which may be MPI_BOTTOM. */
 static const void *address_behind(const xmpi_side_t *side, int64_t bytes)
 {
     return (const void *)((uintptr_t)side->buf + (uintptr_t)bytes);
 }
 
-/* Moves the beginning of the buffer to its first block, where that lies before
- * it or the buffer is all of the memory; displacements count `unit` bytes. */
+/* Moves the beginning of the buffer to its first block if that lies before it,
+ * or if the buffer is MPI_BOTTOM; displacements count `unit` bytes. */
 static void begin_at_first(const xmpi_side_t *side, uint32_t n, int64_t unit,
                            view_t *view)
 {
@@ -218,8 +215,8 @@ static void begin_at_first(const xmpi_side_t *side, uint32_t n, int64_t unit,
         (const void *)((uintptr_t)view->address + (uintptr_t)(lowest * unit));
 }
 
-/* The view in bytes becomes one of elements that lie apart, where they can stay
- * where they are; 0: they cannot. */
+/* Turns a view in bytes into a view in elements with gaps, which stay where
+ * they are; 0: the type has no layout. */
 static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
                          uint32_t n, view_t *view)
 {
@@ -238,7 +235,7 @@ static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
     return 1;
 }
 
-/* The same where each block has a type of its own; plain ones stay bytes. */
+/* As view_laid_out, if each block has its own type; plain blocks stay bytes. */
 static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_side_t *side, uint32_t n, view_t *view)
 {
@@ -265,7 +262,7 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
     return types != NULL;
 }
 
-/* Blocks of different lengths. */
+/* Views `n` blocks of different lengths. */
 static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
                         const xmpi_side_t *side, uint32_t n,
                         xmpi_buffer_t *buffer, view_t *view)
@@ -310,7 +307,7 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
     return view_packed(plan, call, side, n, buffer, view);
 }
 
-/* `n` blocks that are alike. */
+/* Views `n` blocks that are alike. */
 static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_side_t *side, uint32_t n,
                       xmpi_buffer_t *buffer, view_t *view)
@@ -345,7 +342,8 @@ static int view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
 
 /* ---- data that is moved ---- */
 
-/* Programs that Open MPI tolerates: both buffers are one, without saying so. */
+/* Open MPI tolerates one buffer for both sides without MPI_IN_PLACE: sends a
+ * copy. */
 static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
                         const sides_t *sides, int ranks, view_t *send)
 {
@@ -357,7 +355,7 @@ static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
     return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
 }
 
-/* The side that MPI_IN_PLACE stands for, where it may. */
+/* Whether MPI allows MPI_IN_PLACE for the side that has it. */
 static int in_place_is_good(const xmpi_call_t *call, int is_root)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
@@ -367,14 +365,14 @@ static int in_place_is_good(const xmpi_call_t *call, int is_root)
            (by_recv ? call->send.buf : call->recv.buf) != MPI_IN_PLACE;
 }
 
-/* Blocks that this rank receives, where it receives several. */
+/* The number of blocks that this rank receives, if it receives several. */
 static int blocks_of(const xmpi_call_t *call, const xmpi_comm_t *comm)
 {
     return xyl_coll_traits(call->coll)->has_neighbors ? (int)comm->source_count
                                                       : comm->size;
 }
 
-/* Finds both sides, as far as this rank has them. */
+/* Views the sides that this rank has. */
 static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides,
                       view_t *send, view_t *recv)
@@ -397,8 +395,8 @@ static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
     return code;
 }
 
-/* The side that describes this rank's block: what it sends, or what it gets;
- * NULL: arrays do. */
+/* The view that describes this rank's block: of the data it sends, or of the
+ * data it gets; NULL: arrays describe it. */
 static const view_t *own_view(const xmpi_call_t *call, const sides_t *sides,
                               const view_t *send, const view_t *recv)
 {
@@ -410,7 +408,7 @@ static const view_t *own_view(const xmpi_call_t *call, const sides_t *sides,
                                                                    : recv;
 }
 
-/* Both sides of this rank, where one of them has gaps. */
+/* Describes both sides of this rank, as one of them has gaps. */
 static void describe_both(xylem_coll_args_t *args, const xmpi_comm_t *comm,
                           const view_t *send, const view_t *recv)
 {
@@ -438,7 +436,7 @@ static int describe_blocks(xmpi_plan_t *plan, uint32_t n, const view_t *send,
     return MPI_SUCCESS;
 }
 
-/* This rank's own block, for where it receives its own. */
+/* Whether this rank's block does not fit where it receives it itself. */
 static int is_too_long(const xmpi_call_t *call, const sides_t *sides,
                        const view_t *send, const view_t *recv)
 {
@@ -490,7 +488,7 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
 
 /* ---- data that is combined ---- */
 
-/* Elements, and how many on which side. */
+/* Counts the elements of each side; *total_out: those of all blocks. */
 static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
                        const xmpi_comm_t *comm, const sides_t *sides,
                        uint64_t *total_out)
@@ -526,10 +524,10 @@ static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
     return MPI_SUCCESS;
 }
 
-/* Elements without data: there is nothing to combine. */
+/* Plans a call on elements of no bytes, which combines nothing. */
 static void plan_nothing(xmpi_plan_t *plan, int ranks)
 {
-    /* They are the first words that the plan has taken. */
+    /* recv_counts are the first words that the plan has taken. */
     uint64_t *counts = plan->memories != 0 ? plan->memory[0] : plan->small;
     int i;
 
@@ -576,7 +574,7 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
     return XMPI_TAKEN;
 }
 
-/* `count` elements with gaps, on one side. */
+/* Gives `count` elements at `user` a buffer. */
 static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
                          const void *user, uint64_t count,
                          xmpi_buffer_t *buffer)
@@ -594,7 +592,8 @@ static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
     return sides->send_blocks && !sides->in_place ? plan->args.count : total;
 }
 
-/* Sides with gaps, and those that are one, go through buffers. */
+/* Sides with gaps go through buffers; so does the send side, if both are one.
+ */
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
 {
@@ -637,7 +636,7 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (sides->receives) /* else it may be MPI_IN_PLACE, and is not looked at */
         memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
     *error = pack_sums(plan, call, sides, type, total);
-    /* What a scan leaves alone has to survive the way through the buffer. */
+    /* Rank 0's buffer, which an exscan does not write, must survive packing. */
     plan->packs_recv = sides->in_place || call->coll == XYLEM_COLL_EXSCAN;
     return fate;
 }
@@ -677,7 +676,8 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     return fate;
 }
 
-/* All blocks, or one; of each block so many elements at most. */
+/* Packs or unpacks block `only`, or all (UINT32_MAX); of each block at most
+ * `count_max` elements. */
 static int buffer_pack(const xmpi_buffer_t *buffer, xmpi_way_t way,
                        uint32_t only, uint64_t count_max)
 {
@@ -715,7 +715,7 @@ int xmpi_plan_unpack(const xmpi_plan_t *plan)
     /* In-place reduce_scatter leaves its result at the beginning. */
     int is_part = traits->reduces && traits->send_blocks;
 
-    /* The root of a broadcast has only lent its data. */
+    /* The root of a broadcast receives nothing. */
     if (plan->recv.packed == NULL ||
         (plan->args.coll == XYLEM_COLL_BCAST && plan->packs_recv))
         return MPI_SUCCESS;

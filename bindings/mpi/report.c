@@ -1,7 +1,6 @@
-/* What became of the program's collectives, and what they have cost: counted
- * while it runs if XYLEM_MPI_VERBOSE or XYLEM_MPI_REPORT wants it, told at its
- * end. Communicators that the program calls alike and that have as many ranks
- * are one. Any thread. */
+/* Counts and times of the program's collectives. They are kept while it runs if
+ * XYLEM_MPI_VERBOSE or XYLEM_MPI_REPORT asks for them, and reported at its end.
+ * Communicators of one name and one size count as one. Any thread. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -14,12 +13,12 @@
 
 enum { NAME_BYTES = 64, GROUPS_MAX = 64, PATH_BYTES = 1024 };
 
-/* Of a collective on a group of communicators, on this rank. Times in ns. */
+/* One collective on a group of communicators, on this rank. Times in ns. */
 typedef struct tally {
     _Atomic uint64_t bytes;   /* of a message, or of all blocks of a call */
-    _Atomic uint64_t inside;  /* the program was in the calls */
-    _Atomic uint64_t waiting; /* of that, in those that block */
-    _Atomic uint64_t flying;  /* from start to end of those that do not */
+    _Atomic uint64_t inside;  /* time in the calls */
+    _Atomic uint64_t waiting; /* of that, waiting in blocking calls */
+    _Atomic uint64_t flying;  /* from start to end of the other calls */
     _Atomic uint64_t fates[XMPI_FATES];
 } tally_t;
 
@@ -98,7 +97,7 @@ static xmpi_group_t *group_find(const char *name, int size)
 /* NULL: no memory. */
 static tally_t *tally_of(xmpi_comm_t *comm, xylem_coll_t coll)
 {
-    static xmpi_group_t nobodys; /* no communicator that is known */
+    static xmpi_group_t nobodys; /* calls on unknown communicators */
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length;
 
@@ -118,7 +117,7 @@ static void add(_Atomic uint64_t *to, uint64_t what)
     atomic_fetch_add_explicit(to, what, memory_order_relaxed);
 }
 
-/* All blocks of a side. */
+/* The bytes of all blocks of a side. */
 static uint64_t side_bytes(const xmpi_call_t *call, const xmpi_side_t *side,
                            int blocks)
 {
@@ -142,7 +141,7 @@ static uint64_t side_bytes(const xmpi_call_t *call, const xmpi_side_t *side,
     return bytes;
 }
 
-/* What this rank sends, or else what it receives. */
+/* The bytes that this rank sends, or else those that it receives. */
 static uint64_t call_bytes(const xmpi_call_t *call, const xmpi_comm_t *comm)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
@@ -260,7 +259,7 @@ static void tally_add(const tally_t *tally, double *numbers)
         numbers[FATES + fate] += (double)tally->fates[fate];
 }
 
-/* `highest` are those of the rank that has most; NULL: of one rank. */
+/* `highest`: the maximum over the ranks; NULL: the numbers are of one rank. */
 static json_t *json_of(unsigned coll, const double *numbers,
                        const double *highest, double ranks)
 {
@@ -298,7 +297,7 @@ static json_t *json_of_group(const xmpi_group_t *group)
                      group->size, "collectives", rows);
 }
 
-/* The sums over all groups; all ranks, and rank 0 writes. */
+/* Sums over all groups and ranks; rank 0 writes. Collective over the job. */
 static void report_write(void)
 {
     static double mine[XYLEM_COLL_COUNT][NUMBERS],
