@@ -1,5 +1,6 @@
-/* Allgather: every seat publishes its block and copies out all others, each as
- * it comes, beginning with its neighbour so that they do not all read one. */
+/* Allgather: every seat publishes its block and copies out the other seats'
+ * blocks as they come. It begins with its neighbour's, so that not all read
+ * one. */
 #include "collectives/node/programs/parts.h"
 
 static void write_allgather_own(const xyl_problem_t *problem,

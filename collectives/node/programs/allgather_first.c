@@ -1,5 +1,5 @@
 /* Allgather by the first seat, which puts the blocks together: the other seats
- * look at one seat instead of all. For short blocks, which are copied twice. */
+ * wait for one seat, not for all. For short blocks, which are copied twice. */
 #include "collectives/node/programs/parts.h"
 
 static void write_gather(const xyl_problem_t *problem,

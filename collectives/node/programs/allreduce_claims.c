@@ -1,12 +1,12 @@
-/* Allreduce by claims, after HAN's SOLO (Luo et al. 2020, fig. 5.4): the seats
- * combine different slices at once, each the next that nobody has taken, and
- * all copy out all slices. Contributions are combined in the order of seats,
- * and read where they lie if that is memory of xylem_alloc. */
+/* Allreduce by claims, after HAN's SOLO (Luo et al. 2020, fig. 5.4): each seat
+ * combines the next slice that no seat has claimed, and copies out all slices.
+ * Contributions are combined in the order of seats, and read in their seats'
+ * memory if that is memory of xylem_alloc. */
 #include "collectives/node/programs/parts.h"
 
 enum { SLICE_LEAST = 1 << 10 };
 
-/* Slices come one after the other, and are published so. */
+/* Publishes this seat's slices one by one, as they come. */
 static void write_claims_inputs(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
@@ -44,7 +44,8 @@ static void write_claims(const xyl_problem_t *problem,
     xyl_node_until_read(program, XYL_BOARD_ALL, program->segments + 1);
 }
 
-/* As wanted, if a piece has room; else as many slices as seats. */
+/* The slice that the call asks for, or one slice per seat; a piece has room for
+ * it. */
 static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
@@ -59,9 +60,9 @@ static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-/* A message that is somewhat longer goes in as many pieces as are under way at
- * once: a seat that has published all of its input is not waited for any more.
- */
+/* Bytes of a piece. A message that is somewhat longer goes in as many pieces as
+ * are under way at once: no seat then waits for a seat that has published all
+ * of its input. */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
     uint64_t least = problem->node.limits->allreduce_piece;
@@ -77,8 +78,7 @@ static uint64_t claims_room(const xyl_problem_t *problem)
            XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
 }
 
-/* Each piece waits for all seats: as many are enough as are under way at once.
- */
+/* A piece waits for all seats, so all pieces must have room to be under way. */
 static const char *claims_lack(const xyl_problem_t *problem)
 {
     return xyl_problem_bytes(problem) >

@@ -1,13 +1,12 @@
-/* Allreduce by slices: each seat combines a slice of its own, and all copy out
+/* Allreduce by slices: each seat combines a slice of its own, and copies out
  * all slices. Contributions are combined in the order of seats. For short
- * messages. Twice all wait for all: until every input is there, then until
- * every slice is, or until whoever combines one has been held up for a while.
- */
+ * messages. Seats wait for all seats twice: for the inputs, then for the
+ * slices. They combine the slice of a seat that is held up themselves. */
 #include "collectives/node/programs/parts.h"
 
 enum { SLICE_LEAST = 64 };
 
-/* Of the message; seats beyond the end have none. */
+/* Bytes of each seat's slice; seats beyond the message's end have none. */
 static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
 {
     uint64_t unit = problem->element_bytes;
@@ -19,7 +18,7 @@ static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* A seat without a slice says so at once. */
+/* A seat without a slice posts its count at once. */
 static void write_own_slice(const xyl_problem_t *problem,
                             xyl_node_program_t *program, uint64_t slice)
 {
@@ -40,8 +39,8 @@ static void write_own_slice(const xyl_problem_t *problem,
     step->or_itself = 1;
 }
 
-/* In one go: lines that others have written come faster when they are asked
- * for one close after the other. */
+/* Copies the result in one step: cache lines that other seats have written come
+ * faster if this seat reads them in close succession. */
 static void write_allreduce_result(const xyl_problem_t *problem,
                                    xyl_node_program_t *program)
 {

@@ -1,11 +1,11 @@
-/* What the alltoalls on a node share: where a block lies, and how it is
+/* Shared by the alltoalls on a node: where a block lies, and how it is
  * published. */
 #ifndef XYL_COLLECTIVES_NODE_ALLTOALL_H
 #define XYL_COLLECTIVES_NODE_ALLTOALL_H
 
 #include "collectives/node/programs/parts.h"
 
-/* What is in place is written over: it is copied. */
+/* An input in place is copied, as the result overwrites it. */
 static inline xyl_step_kind_t
 xyl_node_alltoall_publishes(const xyl_problem_t *problem)
 {
@@ -28,8 +28,8 @@ xyl_node_alltoall_from(const xyl_problem_t *problem, uint32_t seat)
                                  xyl_node_send_at(problem, seat));
 }
 
-/* Where it lies it has them as long as they are, and all alike if it is
- * shared. */
+/* `further` of a step: in a seat's memory, blocks lie side by side at full
+ * length, and all have one length if they are shared. */
 static inline uint64_t xyl_node_alltoall_further(const xyl_problem_t *problem,
                                                  const xyl_step_t *step,
                                                  xyl_position_t published,

@@ -1,29 +1,29 @@
-/* Alltoall(v, w): every seat publishes its blocks, beginning with that for its
- * neighbour, and copies out those that the others have for it.
+/* Alltoall(v, w): every seat publishes its blocks, beginning with its
+ * neighbour's, and copies out the blocks that the other seats have for it.
  *
- * Where lengths vary, blocks are handed in a first piece, which each seat has
- * cells of for all others; only those that are longer than a cell go as above.
- * Two seats hand theirs by their lines.
+ * Where lengths vary, blocks are handed in a first piece, in which each seat
+ * has a cell for each other seat; only blocks longer than a cell go as above.
+ * Two seats hand each other's block by their lines.
  *
- * In node_read blocks are offered where they lie: each seat reads there what is
- * for it, beginning with that of its neighbour. All blocks are; where lengths
- * vary, those of K KiB and more, by their cells of the first piece. */
+ * In node_read a seat offers its blocks, and each receiver reads its own in the
+ * seat's memory, neighbours first. All blocks are offered; where lengths vary,
+ * blocks of K KiB and more are, by their cells of the first piece. */
 #include "collectives/node/programs/alltoall.h"
 
 enum {
     CELL_LEAST = 32,
-    CELL_LINE = 64 /* longer ones are whole lines */
+    CELL_LINE = 64 /* longer cells are whole lines */
 };
 
-/* The input of a seat has the blocks side by side. */
+/* The input of a seat in the window has its blocks side by side. */
 static xyl_position_t alltoall_block_in(const xyl_node_program_t *program,
                                         uint32_t from, uint32_t to)
 {
     return xyl_position_of(XYL_BUFFER_INPUT, from, to * program->piece_bytes);
 }
 
-/* The count of a seat that says that its block for the seat at that distance is
- * published: as many are, or all. */
+/* The count by which a seat says that its block for the seat at `distance` is
+ * published: one for each block, or one for all if they are short. */
 static uint32_t count_of(const xyl_problem_t *problem, uint32_t distance)
 {
     return !xyl_problem_varies(problem) &&
@@ -50,7 +50,7 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
             xyl_node_left(program, xyl_node_send_block(problem, seat));
         if (count_of(problem, distance) != distance)
             continue;
-        /* In place, what is copied out waits for this seat as well. */
+        /* In place, this seat's copies out wait for the count as well. */
         step->post = xyl_post_count(distance, problem->is_in_place ||
                                                       count_of(problem, 1) != 1
                                                   ? XYL_BOARD_ALL
@@ -60,7 +60,7 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
         xyl_node_alltoall_own(problem, program);
 }
 
-/* In place, what a seat has is written over after it has posted that count. */
+/* In place, a block is overwritten after this seat has posted its `count`. */
 static void write_alltoall_wait(const xyl_problem_t *problem,
                                 xyl_node_program_t *program, uint32_t count)
 {
@@ -89,11 +89,12 @@ static void write_alltoall_block(const xyl_problem_t *problem,
     step->wait = xyl_wait_count(seat, count_of(problem, distance));
 }
 
-/* ---- where they lie ---- */
+/* ---- blocks that are read in their senders' memory ---- */
 
 enum { OFFER_CELL = 1024, READ_KIB = 64 };
 
-/* Where lengths vary, two seats have one parcel each way, by its own line. */
+/* 1: cells have heads; two seats have one parcel each way, by its seat's
+ * line. */
 static int has_heads(const xyl_problem_t *problem)
 {
     return problem->ranks > 2;
@@ -118,8 +119,7 @@ static uint64_t kept_bytes(const xyl_problem_t *problem,
     return bytes;
 }
 
-/* In place a copy is offered: of the block itself, what comes is written there.
- */
+/* In place a seat offers a copy of the block, as the result overwrites it. */
 static xyl_position_t offered_block(const xyl_problem_t *problem,
                                     const xyl_node_program_t *program,
                                     uint32_t seat)
@@ -130,7 +130,7 @@ static xyl_position_t offered_block(const xyl_problem_t *problem,
                : xyl_node_alltoall_from(problem, seat);
 }
 
-/* By which a seat's block goes to the one at that distance. */
+/* The cell by which a seat's block goes to the seat at `distance`. */
 static xyl_position_t cell_of(const xyl_node_program_t *program, uint32_t seat,
                               uint32_t distance)
 {
@@ -138,7 +138,7 @@ static xyl_position_t cell_of(const xyl_node_program_t *program, uint32_t seat,
                            (distance - 1) * program->cell);
 }
 
-/* Of a block that goes to, or comes from, that seat. */
+/* How a block goes to `seat`, or comes from it. */
 static xyl_transfer_t alltoall_transfer(const xyl_problem_t *problem,
                                         const xyl_node_program_t *program,
                                         uint32_t seat, uint64_t bytes)
@@ -177,7 +177,7 @@ static void offer_block(const xyl_problem_t *problem,
                    offered_block(problem, program, seat), bytes);
 }
 
-/* Until it was read, or handed in parts. */
+/* Waits until an offered block was read, or sends it in parts. */
 static void hand_offered(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t distance)
 {
@@ -201,10 +201,10 @@ static void take_block(const xyl_problem_t *problem,
     uint64_t bytes = xyl_node_block(problem, seat);
     int is_offered = xyl_node_is_offered(program, bytes);
 
-    /* Of one other seat, when its own is handed, if nobody waits for that. */
+    /* Two seats without offers take in the strand that hands: no hand waits. */
     if (has_lines(problem) || is_offered || program->offers) {
         xyl_node_strand(program);
-        write_alltoall_wait(problem, program, 1); /* after it was handed */
+        write_alltoall_wait(problem, program, 1); /* after its own was handed */
     }
     xyl_node_take(program, alltoall_transfer(problem, program, seat, bytes),
                   cell_of(program, seat, distance),
@@ -225,8 +225,8 @@ static void copy_long_own(const xyl_problem_t *problem,
                         xyl_node_alltoall_from(problem, problem->rank), bytes);
 }
 
-/* A line and a cell from each seat to each other, beside the slots as long as
- * there is room, else in a window of the pool; 0: there is none. */
+/* Bytes of the line and the cell from one seat to another: beside the slots if
+ * they have room, else in a window of the pool; 0: neither has room. */
 static uint64_t offer_bytes(const xyl_problem_t *problem)
 {
     const uint64_t line = sizeof(xyl_parcel_line_t);
@@ -239,7 +239,7 @@ static uint64_t offer_bytes(const xyl_problem_t *problem)
     return each * pairs <= problem->node.window_bytes ? each : 0;
 }
 
-/* All of them at a time, as seats come and as they read. */
+/* Each block has its own strands, so that it waits only for its two seats. */
 static void alltoall_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
@@ -263,8 +263,8 @@ static void alltoall_read_write(const xyl_problem_t *problem,
 
 /* ---- the first piece ---- */
 
-/* Of several other seats: the bytes of a cell for each, whole lines if that
- * leaves room for offers. */
+/* Bytes of the cell for each of several other seats: whole lines of parcels if
+ * that leaves room for offers. */
 static uint64_t cell_for_each(const xyl_problem_t *problem)
 {
     const uint64_t line = sizeof(xyl_parcel_line_t);

@@ -1,6 +1,6 @@
-/* Alltoall in rounds: in each, seats exchange in pairs, through a few places
- * that are used again and again, and so stay in the caches. For long blocks of
- * one length, in cuts of the segment if the call names one. */
+/* Alltoall in rounds. In each round, seats exchange in pairs through a few
+ * places, which are used again and again and so stay in the caches. For long
+ * blocks of one length, in cuts of the call's segment if it names one. */
 #include "collectives/node/programs/alltoall.h"
 
 enum {
@@ -10,24 +10,24 @@ enum {
 };
 
 /* The rounds of a piece, from 1 on: as many for each cut of its blocks as it
- * takes until each seat has met each other. In a round a seat has one partner,
- * whose partner it is; or none, where there is an odd number of seats. It
- * publishes for round r + 1 before it copies out what it gets in round r:
+ * takes until each seat has met each other. In a round two seats are each
+ * other's partners; one seat has none if their number is odd. A seat publishes
+ * for round r + 1 before it copies out the cut of round r:
  *
  *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
  *
- * Each waits only for what stands before it there, in other seats' as in its
- * own: what was published for the round, or what was copied out of the place
- * before. And in place, a block is published before it is copied over, because
- * partners exchange in one round. Its own block a seat copies at the end: in
- * between, its partners would wait. */
+ * A step waits only for steps of any seat that stand before it there: the
+ * publishing for its round, or the copying out of the place's last use. In
+ * place, a block is published before it is overwritten, as partners exchange in
+ * one round. A seat copies its own block last: before, its partners would
+ * wait. */
 typedef struct rounds {
     uint64_t bytes; /* of a cut, and of a place: whole lines */
     uint32_t count;
 } rounds_t;
 
-/* There are more seats than PLACES: of two rounds that use a place, one has a
- * partner. */
+/* There are more seats than PLACES: in one of two rounds that use a place one
+ * after the other, the seat has a partner. */
 _Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                    1 << XYL_BOARD_COUNT_BITS,
                "a count has room for all rounds of a piece");
@@ -38,14 +38,15 @@ static uint32_t meetings(const xyl_problem_t *problem)
     return problem->ranks - (problem->ranks % 2 == 0);
 }
 
-/* As in a tournament: in meeting k seats s and k - s (modulo their number) are
- * partners. The one that would meet itself meets the last seat, which is not
- * counted where the number is even; else it has none, and is returned. */
+/* The partner of `seat`, as in a tournament: in meeting k seats s and k - s
+ * (modulo their number) are partners. A seat that would meet itself meets the
+ * last seat, not counted, if there is an even number of seats; else it is
+ * returned. */
 static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
                            uint32_t round)
 {
     uint32_t number = meetings(problem), meeting = (round - 1) % number;
-    uint32_t half = (number + 1) / 2; /* of one, modulo the number */
+    uint32_t half = (number + 1) / 2; /* 1 / 2, modulo the number */
     uint32_t partner;
 
     if (seat == number)
@@ -54,7 +55,7 @@ static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
     return partner == seat && number != problem->ranks ? number : partner;
 }
 
-/* A seat's counts, in the order of what it does. */
+/* A seat's counts, in the order in which it posts them. */
 static uint32_t alltoall_count_published(uint32_t round)
 {
     return 2 * round;
@@ -65,7 +66,7 @@ static uint32_t count_read(uint32_t round)
     return 2 * round + 3;
 }
 
-/* The round before in which the seat used the same place; 0: none. */
+/* The last round in which this seat used the same place; 0: none. */
 static uint32_t round_before(const xyl_problem_t *problem, uint32_t round)
 {
     uint32_t seat = problem->rank;
@@ -94,7 +95,7 @@ static xyl_position_t place_in(const rounds_t *rounds, uint32_t seat,
                            round % PLACES * rounds->bytes);
 }
 
-/* Adds the step that moves the part of a block which has its turn. */
+/* Adds the step that moves the round's cut of a block. */
 static xyl_step_t *write_cut(const xyl_problem_t *problem,
                              xyl_node_program_t *program,
                              const rounds_t *rounds, uint32_t round,
@@ -189,7 +190,7 @@ static void alltoall_rounds_write(const xyl_problem_t *problem,
     xyl_node_until_read(program, XYL_BOARD_ALL, count_read(rounds.count) + 1);
 }
 
-/* Where blocks vary a seat does not know how many rounds others need. */
+/* If lengths vary, a seat does not know how many rounds other seats need. */
 static const char *alltoall_rounds_lack(const xyl_problem_t *problem)
 {
     uint64_t bytes = round_bytes(problem);

@@ -1,11 +1,12 @@
 /* Broadcast: the root copies the message into the window, segment by segment,
- * and leaves; the others copy out what is there, or where it lies. */
+ * and leaves; the other seats copy out the segments that are there. They read a
+ * long message in the root's memory instead. */
 #include "collectives/node/programs/parts.h"
 
 enum {
     SEGMENT_UNIT = 64, /* whole elements of most types */
-    /* Readers read the message where it lies if it is so many times as long as
-     * XYLEM_SHARE_BYTES. Measured as bcast_cut. */
+    /* Readers read a message in the root's memory if it is this many times as
+     * long as XYLEM_SHARE_BYTES. Measured as bcast_cut. */
     SHARE_TIMES = 8
 };
 
@@ -45,7 +46,7 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
     if (publishes) {
         step->post = xyl_post_word(segment, XYL_BOARD_ALL);
     } else if (program->shares && segment + 1 == program->segments) {
-        step->post = xyl_post_count(1, problem->root); /* it has read all */
+        step->post = xyl_post_count(1, problem->root); /* has read all */
     }
     return step;
 }
@@ -53,7 +54,7 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
 /* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t bcast_cut = {16, 16 << 10, UINT64_MAX};
 
-/* As wanted, if a piece has room; else so that copies in and out overlap. */
+/* The call's segment, or one such that copies in and out overlap. */
 uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.window_bytes;

@@ -1,4 +1,4 @@
-/* The name for whatever the tables take first in the memory of a node. */
+/* The name for the first algorithm of the tables in the memory of a node. */
 #include "collectives/data/algorithm.h"
 
 const xyl_algorithm_t xyl_algorithm_node_best = {

@@ -1,5 +1,5 @@
-/* Gather(v): every seat publishes its block, the root copies them out as they
- * come. Where a block is read where it lies, its seat waits for the root. */
+/* Gather(v): every seat publishes its block, and the root copies out each block
+ * as it comes. A seat whose block is read in its memory waits for the root. */
 #include "collectives/node/programs/parts.h"
 
 void xyl_node_gather_own(const xyl_problem_t *problem,

@@ -1,5 +1,5 @@
-/* Gatherv: blocks, whose lengths only their ends know, are handed to the root
- * (parcel.h). */
+/* Gatherv: each seat hands the root its block (parcel.h). Only these two know
+ * the block's length. */
 #include "collectives/node/programs/parts.h"
 
 static void hand_gather_block(const xyl_problem_t *problem,

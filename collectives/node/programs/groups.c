@@ -1,18 +1,17 @@
-/* By groups of seats that share a cache, to one seat and from one seat: the
- * members of a group have their leader between them and the root, so that what
- * goes from cache to cache goes once per group and not once per seat. The root
- * leads its own group, the lowest seat any other.
+/* Collectives to one seat and from one seat, by groups of seats that share a
+ * cache. The members of a group have their leader between them and the root, so
+ * that bytes go from cache to cache once per group and not once per seat. The
+ * root leads its own group; the lowest seat leads any other.
  *
- * With a radix R, groups are of R neighbours, R groups make a group of the next
+ * With a radix R, R neighbours are a group, R groups are a group of the next
  * level, and so on up to the level at which all seats are one group. Groups of
  * caches have two levels.
  *
  * Contributions are combined group by group in the order of their lowest seats,
- * those of a group in the order of seats: so alike for every root. */
+ * and in a group in the order of seats: in the same order for every root. */
 #include "collectives/node/programs/parts.h"
 
-/* The level at which all seats are one group; a seat alone is one at level 0.
- */
+/* The level at which all seats are one group; at level 0 each seat is one. */
 static uint32_t top_of(const xyl_problem_t *problem)
 {
     uint64_t size = problem->radix;
@@ -100,7 +99,7 @@ static void fan_post(xyl_step_t *step, uint32_t count, uint32_t seat)
     step->post = xyl_post_count(count, seat);
 }
 
-/* What comes of a seat's own, and what goes there, may do so singly. */
+/* A program with segments takes and emits them one by one. */
 static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step,
                          uint32_t segment)
 {
@@ -115,8 +114,8 @@ static void fan_emit(const xyl_node_program_t *program, xyl_step_t *step,
         step->emits = segment;
 }
 
-/* A step of a segment, where there are any, else of the whole message; of
- * nothing, if there is none. */
+/* A step for a segment, or for the whole message if the program has no
+ * segments; a NOTHING if the message is empty. */
 static xyl_step_t *part(const xyl_problem_t *problem,
                         xyl_node_program_t *program, xyl_step_kind_t kind,
                         xyl_position_t to, xyl_position_t from,
@@ -134,12 +133,12 @@ static xyl_step_t *part(const xyl_problem_t *problem,
 
 /* ---- in ---- */
 
-/* Where a seat has what it has combined so far. */
+/* A seat's sum so far, and where it lies. */
 typedef struct fan {
     const xyl_problem_t *problem;
     xyl_node_program_t *program;
     uint32_t root, segment;
-    int is_published; /* where it publishes; else in RECV */
+    int is_published; /* the sum lies where the seat publishes; else in RECV */
     xyl_step_t *last;
 } fan_t;
 
@@ -155,7 +154,7 @@ static void fan_part(fan_t *fan, xyl_step_kind_t kind, xyl_position_t to,
     fan->last = part(fan->problem, fan->program, kind, to, from, fan->segment);
 }
 
-/* What this seat contributes, alone. */
+/* Copies this seat's contribution, or (JOIN) adds it to the sum. */
 static void take_own(fan_t *fan, xyl_step_kind_t kind)
 {
     fan_part(fan, kind, position_of(fan, 1),
@@ -163,9 +162,9 @@ static void take_own(fan_t *fan, xyl_step_kind_t kind)
     wait_for_own(fan->program, fan->last, fan->segment);
 }
 
-/* This seat leads its group at the level: it combines the groups of the level
- * below in their order. What it has so far comes first there, or lies elsewhere
- * than where they are combined. */
+/* Combines the groups of the level below, in their order; this seat leads their
+ * group at `level`. Its sum so far comes first in that order, or lies elsewhere
+ * than the new sum. */
 static void combine_group(fan_t *fan, uint32_t level, int is_published)
 {
     const xyl_problem_t *problem = fan->problem;
@@ -194,9 +193,9 @@ static void combine_group(fan_t *fan, uint32_t level, int is_published)
     }
 }
 
-/* A seat that comes first in its group adds the others to what it has. Any
- * other leader is the root, and combines by turns in RECV and where it
- * publishes. */
+/* 1: the group's sum is made where the seat publishes. A leader that comes
+ * first in its group adds the others to its sum. Any other leader is the root,
+ * and combines by turns in RECV and where it publishes. */
 static int is_combined_where_published(const fan_t *fan, uint32_t level)
 {
     const uint32_t own = fan->problem->rank;
@@ -210,8 +209,8 @@ static int is_combined_where_published(const fan_t *fan, uint32_t level)
     return is_first ? fan->is_published : !fan->is_published;
 }
 
-/* A segment of what all have in SEND, combined, to RECV of the root; of segment
- * i count i + 1 is posted. */
+/* Combines a segment of all seats' SEND in RECV of the root. A seat posts count
+ * i + 1 for segment i. */
 static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
                    uint32_t root, uint32_t segment)
 {
@@ -248,7 +247,7 @@ static void write_source(const xyl_problem_t *problem,
     fan_post(step, count, XYL_BOARD_ALL);
 }
 
-/* A leader hands on before it takes. */
+/* A leader hands the message on before it takes it. */
 static void write_fan_reader(const xyl_problem_t *problem,
                              xyl_node_program_t *program, uint32_t root,
                              uint32_t count)
@@ -272,7 +271,7 @@ static void write_fan_reader(const xyl_problem_t *problem,
     fan_emit(program, step, 0);
 }
 
-/* From RECV of the root to that of all others; posts `count`. */
+/* Copies RECV of the root to RECV of all others; posts `count`. */
 static void fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
                     uint32_t root, uint32_t count)
 {
@@ -284,7 +283,7 @@ static void fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
 
 /* ---- the collectives ---- */
 
-/* But for a reduce, of messages in one piece and at most one segment. */
+/* All but the reduce take messages in one piece and at most one segment. */
 static void barrier_groups_write(const xyl_problem_t *problem,
                                  xyl_node_program_t *program)
 {
@@ -327,7 +326,7 @@ static void allreduce_groups_write(const xyl_problem_t *problem,
     fan_out(problem, program, 0, 2);
 }
 
-/* The first seat gathers; what it has put together goes out by groups. */
+/* The first seat gathers the blocks, and the result goes out by groups. */
 static void allgather_groups_write(const xyl_problem_t *problem,
                                    xyl_node_program_t *program)
 {
@@ -370,7 +369,7 @@ static const char *groups_lack(const xyl_problem_t *problem)
     }
 }
 
-/* The idea is that of XHC (Katevenis et al. 2022). */
+/* After XHC (Katevenis et al. 2022). */
 #define GROUPS_ENTRY(coll, COLL)                                               \
     const xyl_algorithm_t xyl_algorithm_node_##coll##_groups = {               \
         .name = "node_groups",                                                 \

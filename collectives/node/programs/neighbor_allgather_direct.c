@@ -1,24 +1,25 @@
-/* Neighbor_allgather: every seat publishes its block once, and copies out those
- * of its sources as they come. No seat knows how long the blocks of others are,
- * so each says so in its own line, and there is one piece.
+/* Neighbor_allgather: every seat publishes its block once, and copies out the
+ * blocks of its sources as they come. No seat knows the lengths of other seats'
+ * blocks, so each says its own in its line, and there is one piece.
  *
- * A block that is longer than a cell is offered to each destination where it
- * lies, by a line between the two, and read there. Its length is in the seat's
- * own line as well: so a destination that expects a short block finds a long
- * one, and the other way round. Who is no neighbour is not waited for; who is
- * late to read has the block kept for it, as in a long alltoall.
+ * A block longer than a cell is offered to each destination by a line between
+ * the two seats, and read in the sender's memory. The sender's own line has its
+ * length as well, so that a destination that expects a short block finds a long
+ * one, and the other way round. A seat waits only for neighbours, and keeps its
+ * block for a destination that is late to read, as in a long alltoall.
  *
  *   a seat's part of the window
  *     its own cell | line, cell | line, cell | ...   one for each other seat,
  *                                                    by the distance to it
  *
- * A source that is named several times is taken once, and copied. */
+ * The block of a source that is named several times is taken once, then
+ * copied. */
 #include "collectives/data/neighbors.h"
 #include "collectives/node/programs/parts.h"
 
 enum {
     BETWEEN = XYL_PARCEL_BETWEEN_LEAST,
-    OWN_LEAST = 512 /* else windows of the pool have more */
+    OWN_LEAST = 512 /* a shorter cell is taken from the pool */
 };
 
 static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
@@ -32,8 +33,8 @@ static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
     return (cell < most ? cell : most) / line * line;
 }
 
-/* Beside the slots if there is room enough: to take a window of the pool costs
- * a short call as much again. */
+/* Plans cells beside the slots if there is room enough: taking a window of the
+ * pool doubles the cost of a short call. */
 static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     uint64_t beside = xyl_node_unpooled(problem);
@@ -54,7 +55,7 @@ static int is_offered(const xyl_node_program_t *program, uint64_t bytes)
     return bytes > program->cell;
 }
 
-/* By which a seat's block goes to the one at that distance. */
+/* Line and cell by which a seat's block goes to the seat at `distance`. */
 static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
                               uint32_t distance)
 {
@@ -62,8 +63,8 @@ static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
                            program->cell + (distance - 1) * program->between);
 }
 
-/* Offers the block to a destination, or hands it, until it was read or went in
- * parts. */
+/* Offers the block to a destination, or (`hands`) waits until it was read, or
+ * sends it in parts. */
 static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
                  const xyl_neighbors_t *neighbors, uint32_t edge, int hands)
 {
@@ -82,14 +83,14 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
     xyl_node_hand(program, to_edge, through, own, neighbors->sent);
 }
 
-/* 1: to another seat, and not the same as the one before. */
+/* 1: the edge goes to another seat than this one and than the edge before. */
 static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
 {
     return edges->sorted[edge].step != 0 && xyl_edges_is_new(edges, edge);
 }
 
-/* To all destinations at once. Without any a seat hands an empty block to
- * nobody. */
+/* Publishes the block for all destinations at once. A seat without destinations
+ * hands an empty block that no seat takes. */
 static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
                     const xyl_neighbors_t *neighbors)
 {

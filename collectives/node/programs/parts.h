@@ -1,4 +1,4 @@
-/* What writers of node programs share. */
+/* Shared by the writers of node programs. */
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
@@ -8,13 +8,13 @@
 #include "collectives/node/parcel.h"
 #include "collectives/node/program.h"
 
-/* What a problem lacks. */
+/* Answers of `lacks` (see xyl_algorithm_t). */
 #define xyl_node_lacks_data "needs a message that is not empty"
 #define xyl_node_lacks_room "needs more room, see XYLEM_NOISE_BUDGET"
 
-/* How an algorithm cuts a message: into about so many segments, of at least and
- * at most so many bytes. Rules of the table, settings and calls may say another
- * length, but for a chain. */
+/* How an algorithm cuts a message: into about `segments` segments of at least
+ * `least` and at most `most` bytes. A rule of the table, a setting or a call
+ * may give another length, except for a chain. */
 typedef struct xyl_node_cut {
     uint32_t segments;
     uint64_t least, most;
@@ -28,7 +28,7 @@ static inline uint64_t xyl_node_cut_length(uint64_t bytes, xyl_node_cut_t cut)
     return bytes < cut.most ? bytes : cut.most;
 }
 
-/* The segment that is asked for, or else so; `room` has one. */
+/* Bytes of a segment: as the problem asks, else by `cut`; `room` at most. */
 static inline uint64_t xyl_node_segment_of(const xyl_problem_t *problem,
                                            xyl_node_cut_t cut, uint64_t room)
 {
@@ -56,7 +56,7 @@ xyl_node_segment_step(xyl_node_program_t *program, const xyl_problem_t *problem,
     return step;
 }
 
-/* Bytes of a seat's block, and where it begins in the large buffer. */
+/* Bytes of a seat's block, and where it begins in the buffer of all blocks. */
 static inline uint64_t xyl_node_block(const xyl_problem_t *problem,
                                       uint32_t seat)
 {
@@ -69,7 +69,7 @@ static inline uint64_t xyl_node_block_at(const xyl_problem_t *problem,
     return xyl_problem_block_at(problem, seat) * problem->element_bytes;
 }
 
-/* The same of what is sent, where both sides have blocks. */
+/* The same for blocks that are sent, where both buffers have several. */
 static inline uint64_t xyl_node_send_block(const xyl_problem_t *problem,
                                            uint32_t seat)
 {
@@ -97,7 +97,7 @@ static inline uint64_t xyl_node_block_max(const xyl_problem_t *problem)
     return most;
 }
 
-/* Bytes that pieces behind the first have of a block. */
+/* Bytes of a block that go in pieces behind the first. */
 static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                                      uint64_t bytes)
 {
@@ -106,8 +106,8 @@ static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                : 0;
 }
 
-/* Cuts blocks, of which a piece has room for `room` bytes each; late, if a seat
- * knows only its own. One that stays where it is does not count. */
+/* Cuts blocks into pieces with room for `room` bytes of each; late, if a seat
+ * knows only its own blocks. A block that stays in place does not count. */
 static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t room)
@@ -133,9 +133,9 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
     }
 }
 
-/* Input of `bytes`, in blocks of `block`, that one seat, or few, combine or
- * copy out at once. Blocks that share a line would be in the way of each other.
- */
+/* Sets `hands_over` for `bytes` of input that one seat, or few, combine or copy
+ * out at once. Its blocks of `block` bytes must be long, as blocks that share a
+ * line would be in each other's way. */
 static inline void xyl_node_hand_over(const xyl_problem_t *problem,
                                       xyl_node_program_t *program,
                                       uint64_t bytes, uint64_t block)
@@ -147,8 +147,8 @@ static inline void xyl_node_hand_over(const xyl_problem_t *problem,
                           block >= limits->hand_over_block;
 }
 
-/* Adds the step that publishes what this seat has, in its line if it fits, and
- * says so to `reader`. `total` is that of its block. */
+/* Adds the step that publishes this seat's block of `total` bytes, in its line
+ * if the window has no inputs, and posts count 1 for `reader`. */
 static inline void xyl_node_publish(const xyl_problem_t *problem,
                                     xyl_node_program_t *program,
                                     xyl_position_t from, uint64_t total,
@@ -189,8 +189,8 @@ static inline void xyl_node_fetch(const xyl_problem_t *problem,
     step->wait = xyl_wait_count(seat, 1);
 }
 
-/* Decides how much every seat publishes of its block, of at most `total`
- * bytes: in its line, or in the window. */
+/* Cuts blocks of at most `total` bytes, and decides whether every seat
+ * publishes its block in its line or in the window. */
 static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t total)
@@ -204,14 +204,14 @@ static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
 
 /* ---- blocks that are handed ---- */
 
-/* Bytes of a piece beside the slots. */
+/* Bytes that a piece may have beside the slots. */
 static inline uint64_t xyl_node_unpooled(const xyl_problem_t *problem)
 {
     return xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes,
                               xyl_node_all_wait(problem));
 }
 
-/* Beside the slots, for each seat, if there are windows enough. */
+/* Bytes of each seat's cell, at least a line; beside the slots if it fits. */
 static inline uint64_t xyl_node_cell(const xyl_problem_t *problem)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
@@ -222,7 +222,7 @@ static inline uint64_t xyl_node_cell(const xyl_problem_t *problem)
     return cell < line ? line : cell;
 }
 
-/* In one piece, with a cell for each seat. */
+/* Plans one piece, with a cell for each seat. */
 static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
                                          xyl_node_program_t *program)
 {
@@ -246,13 +246,13 @@ static inline xyl_form_t xyl_node_form(const xyl_node_program_t *program,
     return bytes <= program->cell ? XYL_FORM_CELL : XYL_FORM_PARTS;
 }
 
-/* The line beside the slots, and the cell, that are named after a seat. */
+/* The line beside the slots, or the cell, that belongs to a seat. */
 static inline xyl_position_t xyl_node_line_of(uint32_t seat)
 {
     return xyl_position_of(XYL_BUFFER_INPUT, seat, 0);
 }
 
-/* Hands what lies at `from` to the transfer's seat, by the line or the cell at
+/* Hands the block at `from` to the transfer's seat, by the line or the cell at
  * `through`. */
 static inline void xyl_node_hand(xyl_node_program_t *program,
                                  xyl_transfer_t transfer,
@@ -288,34 +288,33 @@ static inline void xyl_node_take(xyl_node_program_t *program,
     program->takes += (uint32_t)xyl_form_is_offered(transfer.form);
 }
 
-/* ---- input that is read where it lies ---- */
+/* ---- input that is read in its seat's memory ---- */
 
 enum { XYL_NODE_READ_KIB_MAX = 1 << 30 };
 
-/* Blocks of so many bytes are read, at least: K KiB of node_read:K. */
+/* Blocks of so many bytes and more are read: K KiB of node_read:K. */
 static inline uint64_t xyl_node_read_from(const xyl_problem_t *problem,
                                           uint32_t preset)
 {
     return (uint64_t)(problem->radix != 0 ? problem->radix : preset) << 10;
 }
 
-/* Of a program whose inputs are in the window, of at most `bytes` each. It
- * saves a copy, and a seat stays until its input has been read. */
+/* 1: inputs of at most `bytes` each are read in their seats' memory, not in the
+ * window. That saves a copy, but a seat stays until its input has been read. */
 static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)
 {
     return problem->node.share_bytes != 0 && bytes >= problem->node.share_bytes;
 }
 
-/* This seat says by `count` that it reads no input any more, once what it waits
- * for is there. */
+/* This seat posts `count` after `wait`: it reads no input any more. */
 static inline void xyl_node_has_read(xyl_node_program_t *program,
                                      xyl_wait_t wait, uint32_t count)
 {
     (void)xyl_node_signal(program, wait, xyl_post_count(count, XYL_BOARD_ALL));
 }
 
-/* This seat stays until `reader` has said so, or (XYL_BOARD_ALL) all others
- * have, if its input is read where it lies. */
+/* This seat waits until `reader`, or (XYL_BOARD_ALL) every other seat, has
+ * posted `count`, if its input is read in its own memory. */
 static inline void xyl_node_until_read(xyl_node_program_t *program,
                                        uint32_t reader, uint32_t count)
 {
@@ -346,19 +345,19 @@ static inline void xyl_node_scan_plan(const xyl_problem_t *problem,
 
 /* ---- needs (see xyl_algorithm_t.lacks) ---- */
 
-/* Of blocks that are handed by parcels. */
+/* For blocks that are handed by parcels. */
 static inline const char *xyl_node_parcels_lack(const xyl_problem_t *problem)
 {
     return problem->node.is_level ? "is no level of several" : NULL;
 }
 
-/* Of blocks that only their ends know: all tell one another the longest. */
+/* For blocks of which all seats must know the longest. */
 static inline const char *xyl_node_lengths_lack(const xyl_problem_t *problem)
 {
     return xyl_node_hands(problem) ? "needs lengths that all ranks know" : NULL;
 }
 
-/* allreduce_first.c: of messages that are not cut. */
+/* allreduce_first.c: for messages that are not cut. */
 const char *xyl_node_whole_lacks(const xyl_problem_t *problem);
 /* reduce_pairs.c */
 const char *xyl_node_pairs_lack(const xyl_problem_t *problem);
@@ -370,23 +369,23 @@ const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem);
 uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
-/* Publishes a segment, or copies it from where it is. */
+/* Adds the step that publishes a segment, or copies the root's. */
 xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                                    xyl_node_program_t *program,
                                    uint32_t segment, int publishes);
 
-/* ---- parts of others ---- */
+/* ---- parts of other programs ---- */
 
 /* The root's own block: gather_direct.c, scatter_direct.c. */
 void xyl_node_gather_own(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint64_t bytes);
 void xyl_node_scatter_own(const xyl_problem_t *problem,
                           xyl_node_program_t *program, uint64_t bytes);
-/* Publishes this seat's block; the first puts all together in RECV:
- * allgather_first.c. */
+/* allgather_first.c: publishes this seat's block; the first seat puts all
+ * blocks together in RECV. */
 void xyl_node_allgather_in(const xyl_problem_t *problem,
                            xyl_node_program_t *program);
-/* Inputs of which a receiver combines all: reduce_direct.c. */
+/* reduce_direct.c: inputs that each receiver combines by itself. */
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program);
@@ -398,17 +397,17 @@ static inline int xyl_node_has_result(const xyl_problem_t *problem)
            problem->rank == problem->root;
 }
 
-/* reduce_results.c: the step that adds up in slices of the program's segment,
- * or (COLLECT) collects such a sum in RECV. */
+/* reduce_results.c: adds the step that sums slices of the program's segment, or
+ * (COLLECT) collects such a sum in RECV. */
 xyl_step_t *xyl_node_write_sum(const xyl_problem_t *problem,
                                xyl_node_program_t *program,
                                xyl_step_kind_t kind);
-/* Copies out the result, segment by segment as their words are posted. */
+/* Copies out each segment of the result when its word is posted. */
 void xyl_node_write_results(const xyl_problem_t *problem,
                             xyl_node_program_t *program);
 
-/* 1: blocks of an alltoall may be read where they lie. Where lengths vary a
- * seat does not know where its own lie elsewhere. */
+/* 1: blocks of an alltoall may be read in their senders' memory. If lengths
+ * vary no seat knows where its blocks lie there. */
 static inline int xyl_node_alltoall_shares(const xyl_problem_t *problem)
 {
     return !xyl_node_is_cut_late(problem) &&

@@ -1,10 +1,10 @@
-/* Reduce and allreduce in the order of arrival: there is one buffer in the
- * window instead of one per seat. In a reduce every seat but the root adds to
- * it and leaves, and the root adds last; in an allreduce all add, and copy out
- * what is full. See combine.h. */
+/* Reduce and allreduce in the order of arrival, with one buffer in the window
+ * instead of one per seat. In a reduce every seat but the root adds to it and
+ * leaves, and the root adds last; in an allreduce all seats add to it, and copy
+ * out the full sums. See combine.h. */
 #include "collectives/node/programs/parts.h"
 
-/* In a reduce of two seats one contributes, and nobody is in its way. */
+/* In a reduce of two seats one adds to the buffer, undisturbed. */
 static uint32_t spares_of(const xyl_problem_t *problem)
 {
     if (problem->ranks <= 2)

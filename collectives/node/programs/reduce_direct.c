@@ -2,8 +2,8 @@
  * itself, segment by segment: for short messages, and for two seats. */
 #include "collectives/node/programs/parts.h"
 
-/* The own contribution need not be copied, unless the result would overwrite it
- * before its turn, or others read it. */
+/* 1: this seat combines its contribution in SEND, where the result does not
+ * overwrite it before its turn. */
 static int takes_send(const xyl_problem_t *problem)
 {
     return !problem->is_in_place || problem->rank <= 1;
@@ -39,7 +39,7 @@ static void write_reduce_direct_result(const xyl_problem_t *problem,
     xyl_step_t *step = xyl_node_segment_step(program, problem, XYL_STEP_NOTHING,
                                              result, result, segment);
 
-    step->wait = xyl_wait_segment(segment); /* of its own */
+    step->wait = xyl_wait_segment(segment); /* of its own input */
     step = xyl_node_segment_step(program, problem, XYL_STEP_REDUCE, result,
                                  xyl_node_published(program, 0), segment);
     step->wait = xyl_wait_all(segment + 1);
@@ -62,7 +62,7 @@ uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
     return xyl_node_segment_of(problem, direct_cut, reduce_room(problem));
 }
 
-/* In the lines of the seats if there is but one short segment. */
+/* Plans inputs in the lines of the seats if there is only one short segment. */
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
@@ -76,7 +76,7 @@ void xyl_node_reduce_plan(const xyl_problem_t *problem,
                        xyl_problem_bytes(problem));
 }
 
-/* All have read what a seat has published when they have their results. */
+/* A seat has read all inputs when it has its result. */
 static void write_reduce_direct_end(const xyl_problem_t *problem,
                                     xyl_node_program_t *program)
 {
@@ -87,7 +87,7 @@ static void write_reduce_direct_end(const xyl_problem_t *problem,
     xyl_node_until_read(program, XYL_BOARD_ALL, count);
 }
 
-/* In place, a result overwrites input, which has to be published before. */
+/* In place, the result overwrites the input, which is published before. */
 static void reduce_direct_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {

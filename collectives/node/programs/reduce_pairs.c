@@ -1,15 +1,15 @@
-/* Reduce and allreduce by pairs: seats are combined in pairs and pairs with
- * pairs, as they come and with the same bits whoever comes last (pairs.h). In
- * an allreduce all copy the result out. The root of a reduce adds its own to
- * the sum of all others, if the order of operands does not matter or it is the
- * first; else it copies out, too.
+/* Reduce and allreduce by pairs: inputs are combined in pairs and pairs with
+ * pairs, as their seats come and with the same bits in any order of arrival
+ * (pairs.h). In an allreduce all seats copy the result out. The root of a
+ * reduce adds its input to the sum of all others if the order of operands does
+ * not matter or the root is the first seat; else it copies the result out.
  *
- * In a level whoever gets the result does so for another level, which goes on
- * detached. What lies in memory of xylem_alloc is copied, as nobody knows where
- * the others' input lies. */
+ * In a level, the seat that gets the result does so for another level, which
+ * goes on detached. Input in memory of xylem_alloc is copied, as no seat knows
+ * where the others' input lies. */
 #include "collectives/node/programs/parts.h"
 
-/* The fewest cells with which pairs make sense: homes, and some beside. */
+/* The fewest cells with which pairs make sense: the homes, and some more. */
 static uint64_t cells_min(const xyl_problem_t *problem)
 {
     const uint64_t each = XYL_PAIRS_CELLS_OF_WORD;
@@ -21,14 +21,14 @@ static uint64_t cells_min(const xyl_problem_t *problem)
  * to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t pair_cut = {XYL_PAIRS_SEGMENTS, 32 << 10, 64 << 10};
 
-/* Half of a window is for the result, or what it takes of it; the rest is for
- * cells, as many as there can be in use. */
+/* Half of a window is for the result, or a piece of it. The rest is for cells,
+ * as many as can be in use. */
 static uint64_t pair_segment_of(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
     uint64_t bytes = xyl_node_cut_length(xyl_problem_bytes(problem), pair_cut);
 
-    if (problem->segment_bytes != 0) /* of a level: they come and go so */
+    if (problem->segment_bytes != 0) /* of a level: segments come and go so */
         return xyl_node_segment(problem->segment_bytes, UINT64_MAX,
                                 problem->element_bytes);
     if (bytes > room)
@@ -37,7 +37,7 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     return xyl_node_segment(bytes, bytes, problem->element_bytes);
 }
 
-/* Cells, and a result, fit into a window. */
+/* 1: half of a window has room for the fewest cells. */
 static int have_room(const xyl_problem_t *problem)
 {
     return xyl_board_whole_lines(pair_segment_of(problem)) *
@@ -45,7 +45,7 @@ static int have_room(const xyl_problem_t *problem)
            problem->node.long_window_bytes / 2;
 }
 
-/* As many as there can be in use at any time. */
+/* The most cells that can be in use at any time. */
 static uint32_t cells_of(const xyl_problem_t *problem,
                          const xyl_node_program_t *program)
 {
@@ -56,7 +56,8 @@ static uint32_t cells_of(const xyl_problem_t *problem,
                                       : (uint32_t)XYL_PAIRS_CELLS_MAX;
 }
 
-/* Of these in the window: as many as are in use where nobody is late. */
+/* How many of these are in the window: as many as are in use if no seat is
+ * late. */
 static uint32_t near_cells_of(const xyl_problem_t *problem,
                               const xyl_node_program_t *program)
 {
@@ -75,9 +76,9 @@ static uint32_t near_cells_of(const xyl_problem_t *problem,
                                               : cells_of(problem, program);
 }
 
-/* The root takes no part in the tree, but adds its own to the sum of the
- * others: it alone has to wait, so in the tree it would be the last to come,
- * and would combine whatever lies between its leaf and the top, and copy. */
+/* 1: the root takes no part in the tree, but adds its own input to the sum of
+ * the others. Only the root has to wait, so in the tree it would come last,
+ * combine all levels between its leaf and the top, and copy. */
 static int root_is_apart(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_REDUCE && problem->ranks > 2 &&
@@ -110,7 +111,7 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
 {
     if (problem->count == 0)
         return xyl_node_lacks_data;
-    /* Each seat combines one of as many messages, and all wait for all. */
+    /* Each seat combines one of as many messages, and waits for all seats. */
     if (problem->node.roots_in_turn && !problem->node.is_for_one)
         return "needs one root at a time";
     return have_room(problem) ? NULL : xyl_node_lacks_room;

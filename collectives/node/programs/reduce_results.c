@@ -1,4 +1,4 @@
-/* Reductions that add up in the window, segment by segment. */
+/* Steps of reductions that sum in the window, segment by segment. */
 #include "collectives/node/programs/parts.h"
 
 xyl_step_t *xyl_node_write_sum(const xyl_problem_t *problem,

@@ -1,13 +1,13 @@
-/* Reduce-scatter: every seat publishes its whole input and combines, of all,
- * the block that is its own. */
+/* Reduce-scatter: every seat publishes its whole input, and combines its own
+ * block of all inputs. */
 #include "collectives/node/programs/parts.h"
 
 enum { TURN_BLOCK = 2 << 10, TURN_INPUT = 256 << 10 };
 
-/* The operand with which this seat begins. Where all begin with seat 0's they
- * read from one seat at a time; where each begins with its own, blocks of 2 to
- * 16 KiB took 0.66 to 0.94 of the time with 8 and 16 ranks, but inputs of 512
- * KiB 1.10 to 1.43 (measured on 32 cores, Nov 2026). */
+/* The operand with which this seat begins. If all seats begin with seat 0's,
+ * all read from one seat at a time. If each seat begins with its own, blocks of
+ * 2 to 16 KiB took 0.66 to 0.94 of the time with 8 and 16 ranks, but inputs of
+ * 512 KiB took 1.10 to 1.43 (measured on 32 cores, Nov 2026). */
 static uint32_t reduce_scatter_turn(const xyl_problem_t *problem,
                                     const xyl_node_program_t *program)
 {
@@ -17,8 +17,8 @@ static uint32_t reduce_scatter_turn(const xyl_problem_t *problem,
                : 0;
 }
 
-/* Blocks lie side by side as long as they are, in the window as long as a piece
- * has them. */
+/* In a seat's memory, blocks lie side by side at full length; in the window, at
+ * the length of a piece. */
 static uint64_t reduce_scatter_further(const xyl_problem_t *problem,
                                        const xyl_node_program_t *program,
                                        uint32_t seat)
@@ -78,7 +78,7 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
     step->wait = xyl_wait_all(1);
     if (!program->shares)
         return;
-    step->post = xyl_post_count(2, XYL_BOARD_ALL); /* it has read all */
+    step->post = xyl_post_count(2, XYL_BOARD_ALL); /* this seat has read all */
     xyl_node_until_read(program, XYL_BOARD_ALL, 2);
 }
 

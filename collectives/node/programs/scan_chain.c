@@ -1,8 +1,8 @@
-/* Scan and exscan, long: from seat to seat, piece by piece; each combines once
- * and publishes the sum up to itself. */
+/* Scan and exscan of long messages: sums go from seat to seat, piece by piece.
+ * Each seat combines once and publishes the sum up to itself. */
 #include "collectives/node/programs/parts.h"
 
-/* RECV = what a seat has published. */
+/* RECV = the published bytes of `seat`. */
 static void write_copy(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t seat)
 {
@@ -13,7 +13,7 @@ static void write_copy(const xyl_problem_t *problem,
     step->cut.total = xyl_problem_bytes(problem);
 }
 
-/* `to` = the sum up to the seat before, with this seat's own behind. */
+/* `to` = the sum up to the seat before op this seat's contribution. */
 static void write_scan_sum(const xyl_problem_t *problem,
                            xyl_node_program_t *program, xyl_position_t to)
 {
@@ -31,13 +31,12 @@ static void write_scan_sum(const xyl_problem_t *problem,
     step->post = xyl_post_count(1, problem->rank + 1);
 }
 
-/* Short enough that the last seat does not wait long for the first piece, and
- * long enough that a piece costs more than to say that it is there. Measured
- * with 4, 8 and 16 ranks; the most simulated with 4 to 64 ranks on a node, Nov
- * 2026. */
+/* Pieces so short that the last seat does not wait long for the first one, and
+ * so long that a piece costs more than its post. Measured with 4, 8 and 16
+ * ranks; the most simulated with 4 to 64 ranks on a node, Nov 2026. */
 static const xyl_node_cut_t chain_cut = {8, 2 << 10, 16 << 10};
 
-/* The sum goes on to the next seat before this one keeps what it needs. */
+/* A seat publishes its sum for the next one before it copies its result. */
 static void scan_chain_write(const xyl_problem_t *problem,
                              xyl_node_program_t *program)
 {

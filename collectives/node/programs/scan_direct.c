@@ -1,5 +1,5 @@
-/* Scan and exscan, short: every seat publishes its contribution and combines
- * those of the seats before it, a scan also its own. */
+/* Scan and exscan of short messages: every seat publishes its contribution and
+ * combines the contributions of the seats before it; in a scan also its own. */
 #include "collectives/node/programs/parts.h"
 
 static void scan_direct_write(const xyl_problem_t *problem,

@@ -1,10 +1,9 @@
 /* Scatter(v): the root publishes one block after the other and leaves; each
- * seat copies out its own. Where the root's blocks are read where they lie, it
- * stays until all have. */
+ * seat copies out its own block. If the others read their blocks in the root's
+ * memory, the root stays until all have. */
 #include "collectives/node/programs/parts.h"
 
-/* The root alone has input in the window: blocks as long as a piece has them.
- */
+/* Only the root has input in the window, in blocks of a piece's length. */
 static xyl_position_t scatter_block_in(const xyl_problem_t *problem,
                                        const xyl_node_program_t *program,
                                        uint32_t seat)
@@ -13,8 +12,8 @@ static xyl_position_t scatter_block_in(const xyl_problem_t *problem,
                            seat * program->piece_bytes);
 }
 
-/* Where it lies it has them as long as they are, and all alike if it is
- * shared. */
+/* In the root's memory, blocks lie side by side at full length, and all have
+ * one length if they are shared. */
 static uint64_t scatter_further(const xyl_problem_t *problem,
                                 const xyl_node_program_t *program,
                                 uint32_t seat)
@@ -23,8 +22,8 @@ static uint64_t scatter_further(const xyl_problem_t *problem,
            scatter_block_in(problem, program, seat).at;
 }
 
-/* In levels the root alone knows where blocks lie. The others read them where
- * they lie if they follow one another. */
+/* In levels only the root knows where blocks lie. The others can read them in
+ * its memory if the blocks follow one another. */
 static xyl_step_kind_t scatter_publishes(const xyl_problem_t *problem)
 {
     uint64_t first = xyl_node_block_at(problem, 0);

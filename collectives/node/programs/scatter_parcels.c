@@ -1,17 +1,17 @@
 /* Scatter(v) by parcels (parcel.h): the root hands each seat its block by a
- * line between the two, so that a seat looks at a line of its own. Where long
- * blocks are offered, each seat reads its own where it lies: instead of the
- * root copying all of them, one after the other, all copy at once. */
+ * line between the two, so that a seat looks at a line of its own. If long
+ * blocks are offered, each seat reads its own in the root's memory: all seats
+ * copy at once, instead of the root one block after the other. */
 #include "collectives/node/programs/parts.h"
 
-/* Blocks that all know to be short take no window. */
+/* 1: all seats know that the blocks are short. Such blocks take no window. */
 static int are_in_lines(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_SCATTER &&
            xyl_problem_bytes(problem) <= XYL_PARCEL_SHORT;
 }
 
-/* Of a block that goes to, or comes from, that seat. */
+/* How a block goes to `seat`, or comes from it. */
 static xyl_transfer_t scatter_transfer(const xyl_problem_t *problem,
                                        const xyl_node_program_t *program,
                                        uint32_t seat, uint64_t bytes,
@@ -50,8 +50,8 @@ static void take_scatter_block(const xyl_problem_t *problem,
         bytes);
 }
 
-/* A block that has to go in parts may wait for its seat, and nothing else does.
- * Blocks of `offered_from` bytes and more are offered where they lie. */
+/* Blocks that go in parts have strands of their own, as they may wait for their
+ * seats. Blocks of `offered_from` bytes and more are offered. */
 static void write_parcels(const xyl_problem_t *problem,
                           xyl_node_program_t *program, uint64_t offered_from)
 {
@@ -118,7 +118,7 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
 
 enum { READ_KIB = 2048 };
 
-/* As if all blocks were as long as the one that is offered. */
+/* Offers a block if blocks of its length would have K KiB in all. */
 static void scatterv_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
