@@ -1,10 +1,11 @@
-/* Allgather(v) in levels: the ranks of a node gather their own blocks, leaders
- * exchange those of their nodes, and hand on what they got within their nodes.
- * Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI 2006.
+/* Allgather(v) in levels: the ranks of a node gather their blocks, the leaders
+ * exchange the blocks of their nodes, and broadcast those of other nodes within
+ * their own. Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI
+ * 2006.
  *
- * Between leaders all blocks lie in node order. Where that is how a rank keeps
- * them, they come to their places at once; elsewhere they come to a store, and
- * from there to their places at the end. Each rank decides that for itself.
+ * Between leaders all blocks lie in node order. If RECV has that order, blocks
+ * come to their places at once; if not, they come to a store, and from there to
+ * their places at the end. Each rank decides that for itself.
  *
  *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
  */
@@ -12,11 +13,11 @@
 
 enum { NODE, NET, BEFORE, AFTER };
 
-/* In bytes. */
+/* Counts and places are bytes. */
 typedef struct gathering {
     xyl_han_t *han;
     xyl_han_blocks_t nodes;
-    int is_direct; /* RECV is in node order */
+    int is_direct; /* RECV is in node order: no store */
 } gathering_t;
 
 /* ---- places ---- */
@@ -63,7 +64,8 @@ static void gather_node(const gathering_t *g)
 
 /* ---- in and out of the store ---- */
 
-/* What a copy stage is written for: the writer sees nothing else. */
+/* Copies the blocks of a node: `out` of the store to their places, or into the
+ * store. The stage reads SEND and writes RECV. */
 static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
                       uint32_t node, int out)
 {
@@ -90,7 +92,8 @@ static void write_copy_in(const xyl_han_t *han, const void *arg,
     copy_node(arg, schedule, han->levels->node, 0);
 }
 
-/* The blocks of a node with one rank have not been gathered there. */
+/* Blocks of this node are at their places already; but not if it has one rank,
+ * as no stage has gathered them. */
 static void write_copy_out(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
@@ -156,7 +159,7 @@ static void hand_on(const gathering_t *g, uint32_t number, uint64_t from,
         xyl_han_add_node(g->han, &problem, &stage);
 }
 
-/* What lies before the node's own blocks, and what lies behind. */
+/* Broadcasts the blocks before this node's own, and those behind. */
 static void hand_on_others(const gathering_t *g)
 {
     const xyl_levels_t *levels = g->han->levels;

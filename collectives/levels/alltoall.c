@@ -1,17 +1,17 @@
 /* Alltoall(v, w) of short blocks in three steps. The seats of a node share out
- * the nodes: seat s deals with the nodes n for which n mod seats is s. Within
- * the node it gets from each seat what goes to these nodes, sends each of them
- * one message, and gets one from each; within the node everybody then takes
- * what is for it. A message from node m to node n goes from seat n mod seats(m)
+ * the nodes: seat s deals with the nodes n for which n mod seats is s. It gets
+ * the blocks for these nodes from each seat of its own node, and exchanges one
+ * message with each of them; from these messages the seats of its node take
+ * their blocks. A message from node m to node n goes from seat n mod seats(m)
  * to seat m mod seats(n), and has for each seat of m the blocks for the seats
  * of n.
  *
  *   node: hand out ──▶ exchange ──▶ node: take
  *
- * All is published at once, so the memory of the nodes needs room for it; where
- * it has none, blocks go straight from rank to rank. Where blocks vary they lie
- * in slots of one length on their way; those that are longer go straight. Both
- * ranks know how long a block is, so nobody has to be told.
+ * Seats publish all blocks at once; if the memory of the nodes has no room for
+ * them, blocks go straight from rank to rank. Blocks that vary travel in slots
+ * of one length; a block that is longer goes straight. Both its ranks know how
+ * long a block is, so no message says it.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
 #include "collectives/data/limits.h"
@@ -24,8 +24,8 @@ enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
 enum { MESSAGES_UNDER_WAY = 32 };
 
-/* The memory that all seats of a node need for what they publish is less than
- * this, on the way in as on the way out. */
+/* `blocks` is an upper bound of the blocks that all seats of a node publish,
+ * before the exchange as after it. */
 int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
                           uint64_t block_bytes)
 {
@@ -40,8 +40,8 @@ int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
 
 /* ---- blocks ---- */
 
-/* Where one lies in its buffer, and bytes that go by levels; a slot has
- * problem.count. */
+/* A block's place in its buffer, and its bytes that go by levels: 0 if it is
+ * longer than a slot, of problem.count bytes. */
 typedef struct block {
     uint64_t at, bytes;
 } block_t;
@@ -66,7 +66,7 @@ static block_t sent_to(const xyl_han_t *han, uint32_t rank)
         if_short(han, xyl_block_count(problem, problem->send_counts, rank))};
 }
 
-/* ---- who deals with what ---- */
+/* ---- which seat deals with which node ---- */
 
 static uint32_t seats_of(const xyl_han_t *han, uint32_t node)
 {
@@ -79,7 +79,7 @@ static uint64_t message_bytes(const xyl_han_t *han, uint32_t node)
     return (uint64_t)han->seats.size * seats_of(han, node) * han->problem.count;
 }
 
-/* Of all nodes that a seat deals with. */
+/* Bytes of the messages with all nodes that a seat deals with. */
 static uint64_t all_bytes(const xyl_han_t *han, uint32_t seat)
 {
     uint64_t sum = 0;
@@ -110,7 +110,7 @@ static void plan_inputs(xyl_node_program_t *program, uint64_t bytes)
     program->piece_bytes = program->input_bytes;
 }
 
-/* `bytes` in one piece, from the beginning of SEND. */
+/* Publishes the first `bytes` of SEND in one piece. */
 static void publish(const xyl_han_t *han, xyl_node_program_t *program,
                     uint64_t bytes)
 {
@@ -119,7 +119,7 @@ static void publish(const xyl_han_t *han, xyl_node_program_t *program,
                         xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
 }
 
-/* All blocks into their slots, by rank. */
+/* Publishes this seat's blocks, each in the slot of its receiver's rank. */
 static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
 {
     uint32_t rank;
@@ -143,7 +143,7 @@ static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                         xyl_position_of(XYL_BUFFER_INPUT, seat, from), bytes);
 }
 
-/* What a seat has for the nodes that this seat deals with. */
+/* Fetches from `seat` its blocks for the nodes that this seat deals with. */
 static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
                            uint32_t seat)
 {
@@ -163,7 +163,7 @@ static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
     }
 }
 
-/* What has come to a seat for this one. */
+/* Fetches the blocks for this seat that `seat` has received. */
 static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
                            uint32_t seat)
 {
@@ -183,7 +183,7 @@ static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
     }
 }
 
-/* Seats begin with themselves, so that they do not all read one. */
+/* Each seat begins with itself, so that seats read different ones at a time. */
 static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 {
     int is_out = stage->number == HAND_OUT;
@@ -203,7 +203,7 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
         uint32_t seat = (han->seats.rank + i) % seats;
         xyl_node_strand(&program);
         (void)xyl_node_signal(&program, xyl_wait_count(seat, 1),
-                              xyl_post_nothing()); /* it has published */
+                              xyl_post_nothing()); /* the seat has published */
         if (is_out)
             fetch_outgoing(han, &program, seat);
         else
@@ -213,7 +213,7 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
     xyl_node_program_fini(&program);
 }
 
-/* ---- on a node of one rank, which deals with all ---- */
+/* ---- on a node of one rank, which deals with all nodes ---- */
 
 static void write_sort(const xyl_han_t *han, const void *arg,
                        xyl_schedule_t *schedule)
@@ -238,7 +238,7 @@ static void write_sort(const xyl_han_t *han, const void *arg,
         }
 }
 
-/* Before the exchange, or after it. */
+/* Adds the stage before the exchange (HAND_OUT), or after it (TAKE). */
 static void add_within_node(xyl_han_t *han, uint32_t number)
 {
     int out = number == HAND_OUT;
@@ -255,8 +255,8 @@ static void add_within_node(xyl_han_t *han, uint32_t number)
 
 /* ---- between nodes ---- */
 
-/* All go through the nodes in one order, for what is sent and what is received:
- * so the first that is left of all messages is posted on both sides. */
+/* All seats post sends and receives in the same order of nodes. So of all
+ * messages that are left, the first is posted on both sides. */
 static void write_exchange(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
@@ -296,7 +296,7 @@ static void exchange_bundles(xyl_han_t *han)
 
 /* ---- straight from rank to rank ---- */
 
-/* Of those in `bytes`; 0 for the others. NULL: no memory. */
+/* `bytes` of blocks that go straight, 0 for others. NULL: no memory. */
 static const uint64_t *long_ones(xyl_han_t *han, const uint64_t *bytes)
 {
     uint64_t *array = xyl_han_array(han, han->problem.ranks);
@@ -322,10 +322,10 @@ static void exchange_long(xyl_han_t *han)
     xyl_han_add_flat(han, &xyl_algorithm_alltoall_pairwise, &problem, &stage);
 }
 
-/* ---- all of it ---- */
+/* ---- the collective ---- */
 
-/* The longest slots, up to what pays, for which nodes have the memory; 0: there
- * are none. */
+/* The longest slot, up to the limit `alltoall_slot`, for which nodes have the
+ * memory; 0: none. */
 static uint64_t most_slot_bytes(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;

@@ -22,8 +22,8 @@ int xyl_han_keeps_order(xylem_team_t *team)
 
 /* ---- who leads ---- */
 
-/* The nodes' leaders of a lane: seats in turn. On the root's node several
- * leaders share the work; one is the root itself. */
+/* Chooses the nodes' leaders of a lane: seats in turn. A single leader on the
+ * root's node is the root itself; several leaders share the work. */
 static void choose_lane_leaders(xyl_han_t *han)
 {
     uint32_t number = han->lane / han->choice->halves, seat;
@@ -46,9 +46,9 @@ static void choose_lane_leaders(xyl_han_t *han)
 /* ---- stages of one lane ---- */
 
 enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
-enum { SHARED_CORES_LONGER = 100 /* times, before anybody is asked */ };
+enum { SHARED_CORES_LONGER = 100 /* times the wait before a rank asks */ };
 
-/* Levels have segments of their own. */
+/* Stages within nodes and stages between them may have different segments. */
 static xyl_stage_spec_t lane_spec(const xyl_han_t *han, uint32_t number,
                                   xyl_role_t reads, xyl_role_t writes)
 {
@@ -70,7 +70,7 @@ static int is_at_root(const xyl_han_t *han)
     return han->root != XYL_HAN_NO_ROOT && han->net_root == han->levels->node;
 }
 
-/* Where the leader of a node has what its node contributes, and the end. */
+/* The buffer for the leader's sum of its node, and for the result. */
 static xyl_role_t lane_result(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
@@ -81,7 +81,8 @@ static xyl_role_t lane_result(const xyl_han_t *han)
     return XYL_ROLE_RESULT;
 }
 
-/* Through memory; NULL: that cannot be had, or is not to be used. */
+/* Adds a stage through memory. NULL: there is no stage, as memory cannot be
+ * had, or is not to be used. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm,
                                   const xyl_stage_spec_t *spec)
@@ -110,7 +111,7 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
     return stage;
 }
 
-/* Through memory, or where that cannot be had along a tree. */
+/* Adds a stage through memory, or along a tree if memory cannot be had. */
 static void add_within(xyl_han_t *han, xylem_coll_t coll,
                        const xyl_stage_spec_t *spec)
 {
@@ -135,7 +136,8 @@ static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
     add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
 
-/* From what the node's root has; the others wait for nothing of their own. */
+/* Of the node's stages, only its root's waits for the stage before or for
+ * input. */
 static void add_node_bcast(xyl_han_t *han)
 {
     int is_root = han->seats.rank == han->node_root;
@@ -149,8 +151,8 @@ static void add_node_bcast(xyl_han_t *han)
     add_within(han, XYLEM_COLL_BCAST, &spec);
 }
 
-/* Below switches each level has a tree of the shape, so that a segment goes
- * once to each switch. Reductions in rank order follow ranks alone. */
+/* Each level of switches has a tree of the given shape, so that a segment goes
+ * to each switch once. Reductions in rank order do not regard switches. */
 static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 {
     int is_ordered =
@@ -165,7 +167,7 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
                                         : xyl_levels_switches(han->levels)};
 }
 
-/* `reads`: what the leader brings into the net. */
+/* `reads`: the leader's contribution. */
 static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes = han->leaders.rank == han->net_root ? lane_result(han)
@@ -209,7 +211,8 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 
 /* ---- collectives ---- */
 
-/* The root's node first, which then has more senders. */
+/* On the root's node the broadcast within the node comes first: leaders of
+ * other lanes than the root's need the message to send it. */
 static void add_bcast_plain(xyl_han_t *han)
 {
     if (is_at_root(han))
@@ -219,8 +222,8 @@ static void add_bcast_plain(xyl_han_t *han)
         add_node_bcast(han);
 }
 
-/* Worth a window on each node, from where it is sent on, unless something else
- * is named. */
+/* 1: segments are sent on from a window on each node. The message is long
+ * enough to detach, and the user has named nothing else. */
 static int is_relayed(const xyl_han_t *han)
 {
     const xyl_operation_t *operation = han->operation;
@@ -232,8 +235,8 @@ static int is_relayed(const xyl_han_t *han)
            xyl_operation_lane_bytes(operation, han->lane) != 0;
 }
 
-/* An hour or so is as good as any more. Ranks that share cores are held up all
- * the time, by each other: for some slices of the scheduler. */
+/* At most an hour or so. Ranks that share cores hold each other up for some
+ * slices of the scheduler, so they wait longer. */
 static uint64_t wait_ns(const xyl_han_t *han)
 {
     const xylem_context_t *context = han->operation->request.context;
@@ -244,8 +247,9 @@ static uint64_t wait_ns(const xyl_han_t *han)
     return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
 }
 
-/* How many seats come before this one when it is about who has to do with the
- * net; whoever stands by goes on when its call is over. */
+/* How many seats come before this one in dealing with the net; 0: it leads.
+ * XYL_RELAY_SEATS or more: it has no relay. A seat stands by only if its
+ * operation can detach, as its relay outlives its call. */
 static uint32_t place_in_line(const xyl_han_t *han)
 {
     uint32_t seats = han->seats.size;
@@ -257,7 +261,8 @@ static uint32_t place_in_line(const xyl_han_t *han)
                : XYL_RELAY_SEATS;
 }
 
-/* `node`: the node's stage; NULL: it has no windows, and nobody stands by. */
+/* `node`: the node's stage; NULL: no windows, and only the leader has a
+ * relay. */
 static void add_relay(xyl_han_t *han, xyl_stage_t *node)
 {
     const xyl_relay_spec_t relay = {.tree = net_tree(han),
@@ -302,8 +307,8 @@ static void add_bcast(xyl_han_t *han)
         add_bcast_plain(han);
 }
 
-/* Of several leaders on the root's node, each adds what its node has not got to
- * its own contribution. */
+/* If the root's node has several leaders, each adds the sums of other nodes to
+ * its own contribution before the node reduces. */
 static void add_reduce(xyl_han_t *han)
 {
     int is_alone = han->seats.size == 1;
@@ -338,7 +343,7 @@ static int leads_any(const xyl_han_t *han)
     return han->seats.size > 1 && han->levels->seat < han->choice->leaders;
 }
 
-/* Bytes of the message, from the first lane that a seat leads to the last. */
+/* The bytes from the first lane that this seat leads to the last. */
 typedef struct part {
     uint64_t next; /* where the next lane begins */
     uint64_t from, end;
@@ -356,8 +361,9 @@ static void part_add_lane(part_t *part, const xyl_han_t *han)
     part->end = part->next;
 }
 
-/* A leader that is not the root combines in memory of its own, as long as the
- * part that it leads; stages find segments by where they lie in the message. */
+/* A leader that is not the root combines in scratch memory, as long as the part
+ * that it leads. `scratch` points before this memory, as stages add a segment's
+ * offset in the message. */
 static void make_memory_of(xyl_han_t *han, const part_t *part)
 {
     if (part->end == 0)
@@ -392,7 +398,7 @@ static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
 
 /* ---- creation ---- */
 
-/* What the operation is a frame for. A barrier moves one byte of its own. */
+/* The operation's arguments: a barrier moves one byte of its own. */
 static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
 {
     xylem_coll_args_t frame = *args;

@@ -8,12 +8,12 @@
  *               node reduce ──▶ exchange  ──▶ node bcast      (short messages)
  *   barrier     an allreduce of one byte
  *
- * Nobody waits for a level: segment i is on its way within the nodes while i +
- * 1 travels between them. Levels within nodes may have longer or shorter
- * segments than those between them, a multiple or a part. With several leaders
- * each takes a part of the message. HAN: Luo et al., Cluster 2020; Luo, PhD
- * thesis, University of Tennessee, 2020, chapter 6. There a level's tasks are
- * ordered by hand; here they are what happens.
+ * No level waits for another: segment i travels within the nodes while segment
+ * i + 1 travels between them. A segment within nodes may be a multiple or a
+ * part of one between nodes. If a node has several leaders, each takes a part
+ * of the message. HAN: Luo et al., Cluster 2020; Luo, PhD thesis, University of
+ * Tennessee, 2020, chapter 6. HAN orders the tasks of a level by hand; here
+ * events start them.
  */
 #ifndef XYL_COLLECTIVES_LEVELS_HAN_H
 #define XYL_COLLECTIVES_LEVELS_HAN_H
@@ -21,14 +21,14 @@
 #include "collectives/data/call.h"
 #include "collectives/stages/choice.h"
 
-/* For bcast, reduce, allreduce and barrier; as xyl_node_create, on several
- * nodes. */
+/* Creates a bcast, reduce, allreduce or barrier on several nodes, as
+ * xyl_node_create does on one. */
 xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);
 
-/* For those in which each level moves all there is at once; elements may have
- * gaps. */
+/* Creates one of the other collectives: each level moves the whole message at
+ * once. Elements may have gaps. */
 xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out);

@@ -35,7 +35,7 @@ void xyl_han_find_seats(xyl_han_t *han)
     han->seats = (xyl_group_t){seats, levels->seat, ranks};
 }
 
-/* Of a node. */
+/* The seat that leads in turn `turn` on a node of `seats`. */
 static uint32_t seat_of(uint32_t turn, uint32_t seats)
 {
     return turn == XYL_HAN_LAST ? seats - 1 : turn % seats;
@@ -228,7 +228,7 @@ void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
     add_schedule(han, &all, &schedule, stage);
 }
 
-/* What an algorithm writes for a problem within the group. */
+/* Adds the schedule that an algorithm writes for a problem within the group. */
 static void add_algorithm(xyl_han_t *han, const xyl_group_t *group,
                           const xyl_algorithm_t *algorithm,
                           const xyl_problem_t *problem,

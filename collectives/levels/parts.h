@@ -1,9 +1,8 @@
-/* What collectives of several levels are put together from: groups, places of
- * blocks, and stages, of which each moves all there is at once, or segments.
+/* The parts of collectives of several levels: groups, places of blocks, and
+ * stages. A stage moves the whole message at once, or segments.
  *
- * Blocks in *node order* lie node after node, and on each in the order of
- * seats. Where ranks fill node after node that is the order of ranks.
- */
+ * Blocks in *node order* lie node after node, and on a node in the order of its
+ * seats. That is the order of ranks if ranks fill node after node. */
 #ifndef XYL_COLLECTIVES_LEVELS_PARTS_H
 #define XYL_COLLECTIVES_LEVELS_PARTS_H
 
@@ -14,31 +13,30 @@
 #include "collectives/stages/choice.h"
 #include "collectives/stages/exchange_stage.h"
 
-/* What is being composed, on this rank. Composing never fails in the call: the
- * first error is kept, after which nothing is added. */
+/* The operation that this rank composes. Functions that add to it return no
+ * error: `status` keeps the first one, and nothing is added after it. */
 typedef struct xyl_han {
     xylem_status_t status;
     xyl_operation_t *operation;
-    const xyl_call_t *call; /* NULL where segments are moved */
+    const xyl_call_t *call; /* NULL if stages move segments */
     const xylem_coll_args_t *args;
     const xyl_sides_t *sides;
     const xyl_choice_t *choice;
     const xyl_levels_t *levels;
     xyl_group_t seats;  /* of this node */
     uint32_t sequences; /* numbers that a stage may use, equal on all ranks */
-    /* Of the lane: */
-    uint32_t lane;       /* 0 where all goes at once */
+    /* Of the current lane: */
+    uint32_t lane;       /* 0 if the message moves at once */
     xyl_group_t leaders; /* one of each node; `rank` is the node's number */
     uint32_t net_root;   /* among them: the root's node */
     uint32_t leader;     /* seat of this node's leader */
-    /* Of those that move all there is at once: */
+    /* Only if the whole message moves at once: */
     xyl_problem_t problem; /* the call's */
-    /* Of those that move segments: */
+    /* Only if segments move: */
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
-    uint32_t node_root; /* seat from which, or to which, the node's stage is */
-    xyl_stage_t *beside; /* that of the lane before, from which it is sent on;
-                            NULL: there is none */
+    uint32_t node_root; /* seat that the node's stage starts from, or ends at */
+    xyl_stage_t *beside; /* relayed stage of the lane before; NULL: none */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX
@@ -57,9 +55,9 @@ xyl_han_choose(const xyl_han_t *han, uint32_t level,
 /* The ranks of this node become han->seats. */
 void xyl_han_find_seats(xyl_han_t *han);
 
-/* Makes seat `turn` of every node the leader of the lane, counted round where
- * there are fewer; XYL_HAN_LAST: the last. `root` leads its node, which is the
- * net's root; XYL_HAN_NO_ROOT: it is node 0. */
+/* Makes seat `turn`, modulo the node's seats, of every node the leader of the
+ * lane; XYL_HAN_LAST: the last seat. `root` leads its node, and that node is
+ * the net's root; XYL_HAN_NO_ROOT: node 0 is. */
 void xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn, uint32_t root);
 
 static inline int xyl_han_leads(const xyl_han_t *han)
@@ -67,8 +65,8 @@ static inline int xyl_han_leads(const xyl_han_t *han)
     return han->seats.rank == han->leader;
 }
 
-/* This rank takes part between nodes. One alone on the only node does, too, so
- * that it comes to an end. */
+/* 1: this rank takes part between nodes. So does the only rank of an only node,
+ * so that its operation completes. */
 static inline int xyl_han_is_in_net(const xyl_han_t *han)
 {
     return xyl_han_leads(han) &&
@@ -80,80 +78,81 @@ static inline int xyl_han_is_root(const xyl_han_t *han)
     return han->problem.rank == han->problem.root;
 }
 
-/* The root is on this node. */
+/* 1: the root is on this node. */
 static inline int xyl_han_has_root(const xyl_han_t *han)
 {
     return han->levels->node == han->net_root;
 }
 
-/* Ranks that follow each other, among those of a node from seat `first` on: how
- * many. */
+/* How many ranks of a node, from seat `first` on, have consecutive numbers. */
 uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
 
 /* An array for planning, in the operation's arena; NULL: no memory. */
 uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count);
 
-/* Blocks of the call's problem: arrays as above. 0: no memory. */
+/* Lengths and places of blocks of the call's problem, in arrays as above. The
+ * two functions return 0 if there is no memory. */
 typedef struct xyl_han_blocks {
     uint64_t *counts, *places;
 } xyl_han_blocks_t;
 
-/* [seats] of this node's seats, where they lie among those of all ranks. */
+/* [seats] this node's blocks; their places are those among all blocks. */
 int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
 
-/* [nodes] what the ranks of each node have, in node order; the end of all of it
- * stands behind the last place. */
+/* [nodes] the blocks of each node together, in node order; places[nodes] is the
+ * end of the last. */
 int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out);
 
-/* Buffers of the operation; each at most once. */
+/* Allocate buffers of the operation; each at most once. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);
 
 /* ---- stages ---- */
 
-/* The stages of a lane are numbered alike on all ranks, whichever a rank has;
- * below: */
+/* A stage of a lane has the same number on all ranks, even if a rank lacks
+ * other stages. Numbers are less than: */
 enum { XYL_HAN_STAGES = 4 };
 
 typedef struct xyl_han_stage {
     uint32_t number;
-    xyl_role_t reads, writes;  /* what is called SEND, and RECV */
-    uint64_t send_at, recv_at; /* where these begin; in elements */
-    /* It does not wait for the stage before; but where the user hears of what
-     * is there, that is all, and it does. */
+    xyl_role_t reads, writes;  /* buffers that it calls SEND, and RECV */
+    uint64_t send_at, recv_at; /* offsets in the two; in elements */
+    /* 1: it does not wait for the stage before, unless the user has a callback
+     * for segments or the operation is mirrored. */
     int is_apart;
-    xyl_exchange_trim_fn trim; /* of a schedule; NULL: it is as written */
+    xyl_exchange_trim_fn trim; /* of a schedule; NULL: no change to it */
     const void *trim_arg;
 } xyl_han_stage_t;
 
-/* Of the lane, behind what there is. */
+/* For a stage of the lane, behind those that the lane has. */
 xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
                               xyl_role_t reads, xyl_role_t writes);
 
-/* A collective among the seats, through memory or, where that cannot be had,
- * over the net. `problem` needs all but who takes part and what is the node's;
- * arrays may go afterwards. */
+/* Adds a collective among the seats: through memory, or over the net if memory
+ * has no room. The function sets `rank`, `ranks` and the node's part of
+ * `problem`, whose arrays may be freed afterwards. */
 void xyl_han_add_node(xyl_han_t *han, const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);
 
-/* Writes the collective's program for that; and adds one, of any origin. */
+/* The two halves of xyl_han_add_node in memory: one writes a collective's
+ * program, the other adds any program. */
 void xyl_han_write_program(xyl_han_t *han, const xyl_problem_t *problem,
                            xyl_node_program_t *program);
 void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
                          const xyl_han_stage_t *stage);
 
-/* A schedule of its own; peers are ranks of the team. */
+/* Adds a schedule that `write` writes; its peers are ranks of the team. */
 typedef void (*xyl_han_write_fn)(const xyl_han_t *han, const void *arg,
                                  xyl_schedule_t *schedule);
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
                          const void *arg, const xyl_han_stage_t *stage);
 
-/* An algorithm's schedule among the leaders. */
+/* Adds an algorithm's schedule among the leaders. */
 void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                      const xyl_problem_t *problem,
                      const xyl_han_stage_t *stage);
 
-/* An algorithm's schedule among all ranks. */
+/* Adds an algorithm's schedule among all ranks. */
 void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                       const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);

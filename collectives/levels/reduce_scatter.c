@@ -1,7 +1,7 @@
-/* Reduce_scatter(_block) in levels: a node's vectors are combined at its
- * leader, leaders do a reduce_scatter in which each gets the blocks of its
- * node, and hand them out. Where ranks do not fill node after node the leaders
- * bring the blocks into node order first.
+/* Reduce_scatter(_block) in levels: the leader of a node combines its vectors,
+ * gets the blocks of its node by a reduce_scatter of the leaders, and scatters
+ * them. If ranks do not fill node after node, the leaders first bring the
+ * blocks into node order.
  *
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */
@@ -9,15 +9,15 @@
 
 enum { REDUCE, SORT, NET, SCATTER };
 
-/* In elements. */
+/* Counts and places are elements. */
 typedef struct combining {
     xyl_han_t *han;
     xyl_han_blocks_t nodes;
     uint64_t total;
-    xyl_role_t vector, result; /* what goes into the net, what comes out */
+    xyl_role_t vector, result; /* that the net reads, and writes */
 } combining_t;
 
-/* ---- what lies where ---- */
+/* ---- buffers ---- */
 
 static int is_alone_on_node(const combining_t *c)
 {
@@ -29,8 +29,9 @@ static int is_node_order(const combining_t *c)
     return c->han->levels->order == NULL;
 }
 
-/* The leader's: the sum of the node comes to SCRATCH, sorted to SPARE, and the
- * result to what is free then. */
+/* The leader's buffers: SCRATCH for the node's sum, SPARE for the sorted
+ * vector, and the free one of the two for the result. A node's only rank has
+ * its vector in INPUT, and writes RESULT. */
 static void make_buffers(combining_t *c)
 {
     xyl_han_t *han = c->han;
@@ -139,7 +140,7 @@ static void scatter_node(const combining_t *c)
         return;
     for (seat = 0; seat < han->seats.size; seat++) {
         blocks.counts[seat] *= han->problem.element_bytes;
-        blocks.places[seat] = sum; /* the node's alone */
+        blocks.places[seat] = sum; /* among the node's blocks */
         sum += blocks.counts[seat];
     }
     problem.send_counts = blocks.counts;

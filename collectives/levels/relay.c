@@ -10,7 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
-enum { WORD_LABEL = XYL_TEAM_SEGMENT_TAGS /* behind segments' */ };
+enum { WORD_LABEL = XYL_TEAM_SEGMENT_TAGS /* behind the labels of segments */ };
 
 static xyl_relay_t *relay_of(xyl_stage_t *stage)
 {
@@ -42,7 +42,8 @@ void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge)
     }
 }
 
-/* All of a piece is in the window: one segment per word of a slot at most. */
+/* 1: all segments of a piece are in the window; at most one per word of a
+ * slot. */
 static int piece_is_there(const xyl_relay_t *relay, uint64_t piece)
 {
     uint64_t first = piece * relay->segments;
@@ -65,7 +66,7 @@ static int tree_is_past(const xyl_relay_t *relay, uint64_t piece, uint64_t end)
 {
     uint32_t i;
 
-    if (!xyl_relay_leads(relay)) /* the leader says so */
+    if (!xyl_relay_leads(relay)) /* the leader lets the piece go */
         return relay->edges.child_count == 0 ||
                xyl_node_stage_is_let_go(relay->spec.node, piece);
     if (relay->edges.has_parent && relay->edges.parent.base < end)
@@ -77,7 +78,7 @@ static int tree_is_past(const xyl_relay_t *relay, uint64_t piece, uint64_t end)
     return 1;
 }
 
-/* 1: nobody needs the piece of this rank any more. */
+/* 1: no other rank needs this rank's piece any more. */
 static int is_past(const xyl_relay_t *relay, uint64_t piece)
 {
     uint64_t end = piece_end(relay, piece);
@@ -86,7 +87,8 @@ static int is_past(const xyl_relay_t *relay, uint64_t piece)
            xyl_relay_help_is_past(relay, end);
 }
 
-/* What others still need is in windows; without one all of it goes at once. */
+/* Once all segments are emitted: completes the stage if others need none of
+ * them any more; else, if windows hold the segments, releases it. */
 void xyl_relay_check(xyl_relay_t *relay)
 {
     if (relay->emitted != relay->stage.count || relay->stage.is_complete)
@@ -127,7 +129,8 @@ static void word_heard(xyl_event_t *event)
     xyl_relay_check(relay);
 }
 
-/* One at a time. */
+/* Tells the parent of the next piece that is here. One such message is under
+ * way at a time. */
 static void word_say(xyl_relay_t *relay)
 {
     xyl_relay_word_t *word = &relay->own;
@@ -157,7 +160,7 @@ static void word_said(xyl_event_t *event)
     xyl_relay_check(relay);
 }
 
-/* Index `index` is in its place. */
+/* Marks segment `index`, which is in its place, and sends it on. */
 static void relay_take(xyl_relay_t *relay, uint64_t index)
 {
     uint32_t i;
@@ -173,7 +176,7 @@ static void relay_take(xyl_relay_t *relay, uint64_t index)
     xyl_relay_help_send(relay);
 }
 
-/* The user of this rank has it. */
+/* The user's buffer has segment `index`. */
 static void relay_emit(xyl_relay_t *relay, uint64_t index)
 {
     relay->emitted++;
@@ -218,7 +221,7 @@ static void segment_sent(xyl_event_t *event)
     xyl_relay_check(relay);
 }
 
-/* This seat has copied it. */
+/* This seat has copied segment `index` to the user's buffer. */
 static void relay_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     xyl_relay_t *relay = relay_of(stage);
@@ -238,7 +241,7 @@ static void relay_open(xyl_relay_t *relay, uint64_t end)
     xyl_relay_help_receive(relay);
 }
 
-/* The gate of the node's stage: the piece has its window; and may leave it. */
+/* The gate of the node's stage: `piece` has a window. 1: it may leave that. */
 static int window_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_relay_t *relay = arg;
@@ -300,7 +303,7 @@ static void relay_bind(xyl_stage_t *stage, const void *reads, void *writes)
     relay_of(stage)->buf = writes;
 }
 
-/* In the node's windows. */
+/* Windows of the node hold the message for a detached relay. */
 static void relay_hold(const xyl_stage_t *stage, xyl_hold_t *hold)
 {
     if (((const xyl_relay_t *)(const void *)stage)->spec.node != NULL)
@@ -341,7 +344,7 @@ static xylem_status_t relay_allocate(xyl_relay_t *relay)
     return XYLEM_OK;
 }
 
-/* Alike on all nodes, whether they have windows or not. */
+/* Cuts pieces alike on all nodes, with windows or without. */
 static void relay_cut(xyl_relay_t *relay)
 {
     const xyl_operation_t *operation = relay->stage.operation;

@@ -1,27 +1,28 @@
 /* A broadcast between nodes whose segments lie in the memory of the nodes. On
- * each node one seat leads a lane: what comes to it from the net goes into the
- * node's window, and is sent on from there, and the window stays until all
- * children have it. So a leader copies no more than any other seat, and its
- * call is over for its user when it has the message; the rest goes on detached.
+ * each node one seat leads a lane. The net writes the leader's segments into
+ * the node's window; the leader sends them on from there, and keeps the window
+ * until all children have them. So a leader copies no more than any other seat,
+ * and its call is over for its user when it has the message; the rest goes on
+ * detached.
  *
  *     parent ---> relay ---> children         of the leader
  *                  |  ^
  *       publishes  v  |  emits
  *                 window --> node             of every seat
  *
- * Nobody has to wait for a leader that is late or held up: a few more seats of
- * a node stand by. Whoever has missed segments for a while asks the leader of
- * the parent's node, and those who stand by there, and takes the first offer:
+ * A few more seats of a node stand by, in case its leader is late or held up. A
+ * leader, or a seat that stands by, asks if segments do not come for a while.
+ * It asks the leader of the parent's node, and the seats that stand by there,
+ * and takes the first offer:
  *
- *     leader, or who stands by   -- "from i on is missing" -->  all of these
- *     who has that               -- "I can send it" ---------->
- *                                <-- "do", or "no more" ------
- *                                -- segments ----------------->  to the window
+ *     it asks all of them        -- "from i on is missing" --->
+ *                                <-- "I can send it" ---------- each that has i
+ *     it answers each offer      -- "do", or "no more" ------->
+ *     into the window            <-- segments ----------------- the first
  *
- * Nothing that was begun is taken back: a leader that comes later gets all
+ * Help cancels no message of the tree. A leader that comes later gets all
  * segments once more, into the same places of the window, which stays until
- * then; and it sends all of them. So whoever is late leaves no message behind
- * that nobody receives.
+ * then; and it sends all of them. So no message is left without a receiver.
  */
 #ifndef XYL_COLLECTIVES_LEVELS_RELAY_H
 #define XYL_COLLECTIVES_LEVELS_RELAY_H
@@ -30,26 +31,26 @@
 #include "collectives/levels/team_levels.h"
 #include "collectives/stages/tree_stage.h"
 
-enum { XYL_RELAY_SEATS = 3 /* of a node: the leader, and who stands by */ };
+enum { XYL_RELAY_SEATS = 3 /* of a node: its leader, and stand-bys */ };
 
 typedef struct xyl_relay_spec {
     xyl_tree_spec_t tree; /* between leaders */
     const xyl_levels_t *levels;
     uint32_t lane;     /* of the operation */
-    uint32_t place;    /* 0: it leads; else how many come before it */
-    xyl_stage_t *node; /* the node's stage, which runs a program below */
-    uint64_t wait_ns;  /* for segments, per place; 0: however long it takes */
+    uint32_t place;    /* 0: it leads; else how many seats precede it */
+    xyl_stage_t *node; /* runs a program below; NULL: no windows */
+    uint64_t wait_ns;  /* to wait per place, before it asks; 0: never */
 } xyl_relay_spec_t;
 
-/* Adds the stage behind the node's, for lanes that carry something. It takes
- * two numbers for its messages. The message is what it writes. */
+/* Adds a relay behind the node's stage, for a lane that is not empty. The relay
+ * uses two numbers for its messages; it writes the message. */
 xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
                                    const xyl_stage_spec_t *stage,
                                    const xyl_relay_spec_t *spec);
 
-/* Broadcasts within the node: of the root's node, and of others, where the net
- * writes into the window; each for seats that have a relay, and for those that
- * have none. Not for selection. */
+/* The program of a broadcast within a node with relays. On the root's node the
+ * root publishes segments; on others the net writes them into the window.
+ * `has_relay`: of this seat. Selection does not offer these programs. */
 const xyl_algorithm_t *xyl_relay_program(int is_at_root, int has_relay);
 
 #endif

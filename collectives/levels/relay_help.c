@@ -8,14 +8,16 @@
 
 enum {
     GAPS = 4,   /* between segments, after which one is missing */
-    SOONER = 4, /* if they did not come by themselves in the call before */
-    /* Each question comes twice as long after the one before, up to this, as
-     * nobody may have what is missing for a long time; and some last one. */
+    SOONER = 4, /* if the call before needed help */
+    /* A rank waits twice as long before each further question, up to
+     * LONGEST_NS, as no rank may have the missing segment for long; and asks
+     * ASKED_MAX questions in vain at most. */
     LONGEST_NS = 100000000,
     ASKED_MAX = 10000
 };
 
-/* On a slow net segments are not missing as soon as on a fast one. */
+/* Measures the gap between segments: a slow net's segments are missing
+ * later. */
 static void note_pace(xyl_relay_t *relay)
 {
     uint64_t now_ns = xyl_clock_now(xyl_relay_context(relay)->engine.clock);
@@ -28,8 +30,8 @@ static void note_pace(xyl_relay_t *relay)
             4;
 }
 
-/* Who is held up in one call may be so in the next: then nobody waits as long
- * as if it came as a surprise. In one where nobody has helped nobody had to. */
+/* A rank that is held up in one call may be so in the next, where this rank
+ * then asks sooner. A call without help ends that. */
 static void note_help(const xyl_relay_t *relay)
 {
     uint32_t lane = UINT32_C(1) << relay->spec.lane;
@@ -51,7 +53,8 @@ void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index)
         xyl_node_stage_beat(relay->spec.node, index);
 }
 
-/* 1: the leader has not been seen to be alive since the last look. */
+/* 1: this rank leads, or its leader shows no sign of life since the last
+ * look. */
 static int leader_is_silent(xyl_relay_t *relay, uint64_t index, uint64_t *seen)
 {
     uint64_t before = *seen;
@@ -89,7 +92,7 @@ static uint64_t first_missing(const xyl_relay_t *relay)
     return index;
 }
 
-/* To the same stage of a rank of the job. */
+/* Sends a notice to the same stage of `peer`, a rank of the job. */
 static void relay_tell(const xyl_relay_t *relay, uint32_t peer,
                        xyl_notice_kind_t kind, uint64_t index)
 {
@@ -105,7 +108,7 @@ static void relay_tell(const xyl_relay_t *relay, uint32_t peer,
     xyl_notice_free(team->context, notice);
 }
 
-/* Asks all who may have what is missing. */
+/* Asks all seats of the parent's node that may have the missing segment. */
 static void ask(xyl_relay_t *relay, uint64_t index)
 {
     const xylem_team_t *team = relay->stage.operation->request.team;
@@ -140,8 +143,9 @@ static void timer_start(xyl_relay_t *relay)
                         xyl_clock_now(engine->clock) + relay->wait_ns);
 }
 
-/* Who was held up itself looks first what has come meanwhile; but once: where
- * the clock of sleepers is coarse, every timer fires late. */
+/* 1: the timer fired late, so this rank was held up itself, and first looks at
+ * what has come meanwhile. It does so once: where the clock of sleepers is
+ * coarse, every timer fires late. */
 static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
 {
     relay->looks = !relay->looks && late_ns >= relay->spec.wait_ns;
@@ -170,7 +174,7 @@ static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
     timer_start(relay);
 }
 
-/* ---- what the others say ---- */
+/* ---- notices ---- */
 
 static xyl_aside_t *aside_find(xyl_aside_t *asides, uint32_t count,
                                uint32_t rank)
@@ -200,7 +204,7 @@ static void aside_begin(xyl_aside_t *aside, uint32_t rank, uint64_t index)
     aside->edge.peer = rank;
 }
 
-/* Rank `rank` is a child that is served anyway. */
+/* 1: `rank` is a child, which gets all segments anyway. */
 static int is_served(const xyl_relay_t *relay, uint32_t rank)
 {
     uint32_t i;
@@ -267,7 +271,7 @@ static void help(xyl_relay_t *relay, const xyl_notice_t *notice)
         }
     }
     xyl_relay_moved(relay);
-    xyl_relay_check(relay); /* it may have waited for this alone */
+    xyl_relay_check(relay); /* the stage may have waited for this alone */
 }
 
 static void relay_read(xyl_notice_reader_t *reader, const xyl_notice_t *notice)

@@ -1,6 +1,6 @@
-/* A relay from inside, and segments that go, or come, beside its tree: how
- * leaders that are late are passed (relay.h has the messages). relay.c is the
- * stage, relay_help.c what happens beside the tree. */
+/* The inside of a relay. relay.c is the stage; relay_help.c sends and receives
+ * segments beside the tree, past leaders that are late (relay.h shows the
+ * messages). */
 #ifndef XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 #define XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 
@@ -12,24 +12,25 @@
 
 enum {
     XYL_RELAY_HELPED_MAX = 4, /* ranks that get segments beside the children */
-    XYL_RELAY_HELPERS_MAX = 2 /* that send beside the parent */
+    XYL_RELAY_HELPERS_MAX = 2 /* ranks that send beside the parent */
 };
 
 typedef struct xyl_relay xyl_relay_t;
 
-/* A child's node has a piece: said by its leader to the parent's, piece by
- * piece, as messages may be sent before they are taken. */
+/* By these messages the leader of a child's node tells the parent's leader of
+ * each piece that its node has, as the net may complete a send before the
+ * receiver has the message. */
 typedef struct xyl_relay_word {
     xyl_event_t event; /* first */
     xyl_relay_t *relay;
-    uint32_t child; /* that says it */
+    uint32_t child; /* its index in `edges` */
     int is_posted;
-    uint64_t pieces; /* that it was said of */
+    uint64_t pieces; /* told of so far */
 } xyl_relay_word_t;
 
-/* Segments that go, or come, beside the tree. */
+/* An edge for segments that go, or come, beside the tree. */
 typedef struct xyl_aside {
-    xyl_edge_t edge; /* first; from the first segment on */
+    xyl_edge_t edge; /* its base begins at the first missing segment */
     enum { ASIDE_FREE, ASIDE_OFFERED, ASIDE_GOES } state;
 } xyl_aside_t;
 
@@ -37,24 +38,24 @@ struct xyl_relay {
     xyl_stage_t stage;
     xyl_relay_spec_t spec;
     xyl_tree_edges_t edges;
-    char *buf;                 /* where there is no window */
+    char *buf;                 /* the message, if there is no window */
     uint64_t pieces, segments; /* of a piece */
     xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
     xyl_relay_word_t own;    /* to the parent */
     xyl_relay_word_t *words; /* of the children, as in `edges` */
-    /* The run. */
+    /* Of the run: */
     uint64_t *ready; /* indexes that can be sent from here */
     uint64_t open;   /* there is a place for indexes below */
     uint64_t arrived, emitted, passed /* pieces that are let go */;
     uint64_t seen;    /* of `arrived`, when the timer was started */
-    uint64_t wait_ns; /* from then on: longer after each question */
+    uint64_t wait_ns; /* of the timer; longer after each question */
     int asks;
-    int looks; /* at what has come while this rank was held up */
-    uint64_t beats_seen, beats_answered; /* the leader's */
-    uint32_t asked;                      /* since there was anything new */
+    int looks; /* the timer fired late; see looks_first */
+    uint64_t beats_seen, beats_answered; /* of the leader, at the last look */
+    uint32_t asked;                      /* questions since a segment came */
     uint32_t helpers_used;
     uint64_t first_ns; /* when the first index had come */
-    uint64_t gap_ns;   /* between two, as runs have been of late */
+    uint64_t gap_ns;   /* between two, a mean over recent runs */
     xyl_timer_t timer;
     xyl_notice_reader_t reader;
 };
@@ -69,7 +70,7 @@ static inline int xyl_relay_leads(const xyl_relay_t *relay)
     return relay->spec.place == 0;
 }
 
-/* Gates may be open now. */
+/* Has the engine look at gates again, which may be open now. */
 static inline void xyl_relay_moved(const xyl_relay_t *relay)
 {
     xyl_relay_context(relay)->engine.polled++;
@@ -82,10 +83,11 @@ static inline char *xyl_relay_place(const xyl_relay_t *relay, uint64_t index)
                : xyl_stage_place(&relay->stage, index, relay->buf);
 }
 
-/* To a child, to whoever is helped; from the parent, from whoever helps. */
+/* Send to a child, or to a rank that is helped; receive from the parent, or
+ * from a rank that helps. */
 void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge);
 void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge);
-/* The stage may be over now. */
+/* Completes or releases the stage if it is time to. */
 void xyl_relay_check(xyl_relay_t *relay);
 
 /* ---- relay_help.c ---- */
@@ -95,13 +97,13 @@ xylem_status_t xyl_relay_help_init(xyl_relay_t *relay, xyl_event_fn sent,
 void xyl_relay_help_start(xyl_relay_t *relay);
 void xyl_relay_help_stop(xyl_relay_t *relay);
 void xyl_relay_help_cancel(xyl_relay_t *relay);
-/* A further segment has come: `arrived` of them. */
+/* A further segment is in place; `arrived` counts it. */
 void xyl_relay_help_arrived(xyl_relay_t *relay);
 void xyl_relay_help_send(xyl_relay_t *relay);
 void xyl_relay_help_receive(xyl_relay_t *relay);
-/* 1: indexes below `end` are not needed any more. */
+/* 1: nothing beside the tree needs indexes below `end` any more. */
 int xyl_relay_help_is_past(const xyl_relay_t *relay, uint64_t end);
-/* So that those who stand by leave it alone. */
+/* If this rank leads: shows the seats that stand by that it is alive. */
 void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index);
 
 #endif

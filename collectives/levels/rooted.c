@@ -1,24 +1,23 @@
-/* Gather(v) and scatter(v) in two levels: the blocks of a node go between the
- * root and its leader in one message, a bundle, and between the leader and the
- * ranks by a gather or scatter of the node; those of the root's own node are
- * gathered to, or scattered from, where the user has them.
+/* Gather(v) and scatter(v) in two levels. The blocks of a node go between the
+ * root and the node's leader in one message, a bundle, and between the leader
+ * and its ranks by a gather or scatter of the node. Those of the root's own
+ * node are gathered to, or scattered from, the user's buffer.
  *
  *   gather(v)    root's node     node gather
  *                other nodes     node gather ──▶ bundle
  *   scatter(v)   root's node     node scatter
- *                other nodes     (telling of lengths) ──▶ bundle ──▶ node
- * scatter
+ *                other nodes     (lengths) ──▶ bundle ──▶ node scatter
  *
- * How long a block of a v form is, only its rank and the root know; so what
- * travels in one message must follow from that alone:
+ * In a v form only its rank and the root know how long a block is, so that
+ * length alone decides how the block travels:
  *
- *   short blocks of a node    in the bundle
- *   long blocks, and those    straight between the root and their ranks
- *   of nodes with one rank
+ *   short blocks of a node            in the bundle
+ *   long blocks, and all blocks of    straight between the root and
+ *   nodes with one rank               their ranks
  *
- * The ranks of a node tell one another how long theirs are when the collective
- * begins, hence a leader knows the length of its bundle. A bundle with nothing
- * in it is not sent, so the root waits for nobody who has nothing for it.
+ * First the ranks of a node tell one another the lengths of their blocks, so a
+ * leader knows the length of its bundle. An empty bundle is not sent, so the
+ * root does not wait for nodes that have nothing for it.
  *
  * Karonis et al., Exploiting hierarchy in parallel computer networks to
  * optimize collective operation performance, 2000; Traff, Hierarchical
@@ -36,7 +35,7 @@ enum { MESSAGES_OF_ROOT = 32 };
 /* Messages between the root and a rank. */
 enum { STRAIGHT, BUNDLE };
 
-/* Stages; that of the node comes first in a gather, last in a scatter. */
+/* Stages; the node's comes first in a gather, last in a scatter. */
 enum { GATHER, NET, SCATTER, TELL = GATHER };
 
 static int is_scatter(const xyl_han_t *han)
@@ -58,7 +57,7 @@ static int is_alone(const xyl_han_t *han)
 
 /* ---- which blocks are in a bundle ---- */
 
-/* 1 when a team's nodes have the memory that the v forms take; equal on all
+/* 1 when a team's nodes have the memory that the v forms need; equal on all
  * ranks. */
 static int has_room_for_slots(const xyl_han_t *han)
 {
@@ -69,8 +68,8 @@ static int has_room_for_slots(const xyl_han_t *han)
            (largest == 1 || xyl_node_would_have_room(team, largest));
 }
 
-/* The longest block of a node's rank that is in the bundle of a v form, for
- * which there is a slot of that length. */
+/* The bytes of a slot: the longest block that a rank of the node may have in
+ * the bundle of a v form. */
 static uint64_t slot_bytes(const xyl_han_t *han, uint32_t node)
 {
     const xyl_limits_t *limits = xyl_limits_of(han->operation->request.context);
@@ -88,7 +87,7 @@ static int is_bundled(const xyl_han_t *han, uint32_t node, uint64_t bytes)
                                bytes <= slot_bytes(han, node));
 }
 
-/* What this rank has in its node's bundle. Of no use on the root's node. */
+/* This rank's bytes in its node's bundle. Of no use on the root's node. */
 static uint64_t own_bundled(const xyl_han_t *han)
 {
     uint64_t own = han->problem.count;
@@ -112,8 +111,8 @@ static run_t block_of_seat(const xyl_han_t *han, uint32_t node, uint32_t seat)
                    xyl_problem_block_at(&han->problem, rank)};
 }
 
-/* Of the blocks in a node's bundle from *seat on; moves that behind them. Of no
- * byte where none is left. */
+/* The next run of blocks in a node's bundle, from *seat on; moves *seat behind
+ * it. A run of 0 bytes: no block is left. */
 static run_t next_run(const xyl_han_t *han, uint32_t node, uint32_t *seat)
 {
     run_t run = {0}, block;
@@ -142,7 +141,7 @@ static uint64_t bundle_bytes(const xyl_han_t *han, uint32_t node)
     return sum;
 }
 
-/* Blocks that do not lie together come, or go, through a buffer. */
+/* Blocks of a bundle that do not lie together go through a temporary buffer. */
 static void pass_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
                         uint32_t node)
 {
@@ -192,7 +191,7 @@ static void pass_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
     }
 }
 
-/* Where it is not the node's stage that moves it. */
+/* Copies the root's block, unless a stage of the node moves it. */
 static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     run_t own = block_of_seat(han, han->net_root, han->leader);
@@ -205,8 +204,8 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
         XYL_ACTION_NONE);
 }
 
-/* A long block may have to wait for its rank's part of the bundle, but no
- * bundle for long blocks: so these come behind all bundles. */
+/* Long blocks come behind all bundles: a long block may have to wait for its
+ * rank's part of a bundle, but no bundle for a long block. */
 static void write_root(const xyl_han_t *han, const void *arg,
                        xyl_schedule_t *schedule)
 {
@@ -226,7 +225,7 @@ static void write_root(const xyl_han_t *han, const void *arg,
 
 /* ---- elsewhere ---- */
 
-/* The whole of a buffer: the node's blocks, or a long one. */
+/* Sends or receives a whole buffer: the node's blocks, or a long block. */
 static void write_buffer(const xyl_han_t *han, const void *arg,
                          xyl_schedule_t *schedule)
 {
@@ -240,22 +239,22 @@ static void write_buffer(const xyl_han_t *han, const void *arg,
                   blocks * han->problem.count, XYL_ACTION_NONE);
 }
 
-/* What a leader hears of: bytes that each seat has in the bundle. */
+/* The bytes of each seat in the bundle, as seats tell their leader. */
 typedef struct lengths {
     uint32_t seats;
     int is_scatter;
     uint64_t *told; /* [seats] */
 } lengths_t;
 
-/* A block of the bundle, in SCRATCH; behind them is room for it. */
+/* The slot of a seat, in SCRATCH; behind all slots is room for the bundle. */
 static xyl_position_t slot_at(const xyl_han_t *han, uint32_t seat)
 {
     return xyl_position(XYL_BUFFER_RECV,
                         seat * slot_bytes(han, han->levels->node));
 }
 
-/* What lies in the slots is put together, and sent behind the copies; or what
- * is received, before the copies, goes into the slots. */
+/* A gather copies the slots together, then sends the bundle. A scatter receives
+ * the bundle, then copies its blocks into the slots. */
 static void write_bundle(const xyl_han_t *han, const void *arg,
                          xyl_schedule_t *schedule)
 {
@@ -304,9 +303,8 @@ static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
 
 /* ---- stages between nodes ---- */
 
-/* With all blocks of a node in one message: the radix of a tree of leaders; 0:
- * they go straight. Trees are for nodes of one size, whose blocks lie together.
- */
+/* The radix of a tree of leaders; 0: bundles go straight. A tree is for nodes
+ * of one size whose blocks lie together. */
 static uint32_t tree_radix(const xyl_han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
@@ -334,8 +332,8 @@ static void add_tree(xyl_han_t *han, uint32_t radix,
     xyl_han_add_net(han, &xyl_algorithm_blocks_knomial, &problem, stage);
 }
 
-/* Of the root; of leaders elsewhere, whose blocks are in SCRATCH unless they
- * are alone; of ranks with a long block. */
+/* Adds the stage between nodes: of the root; of a leader elsewhere, with the
+ * blocks in SCRATCH unless it is alone; or of a rank with a long block. */
 static void add_between(xyl_han_t *han)
 {
     int is_root = xyl_han_is_root(han);
@@ -384,7 +382,7 @@ static xyl_han_stage_t node_stage(const xyl_han_t *han)
         .is_apart = is_users && is_scatter(han)};
 }
 
-/* Of the side that has them. */
+/* Sets the blocks of the side with all: SEND in a scatter, RECV in a gather. */
 static void set_blocks(xyl_problem_t *problem, const uint64_t *bytes,
                        const uint64_t *at)
 {
@@ -395,7 +393,8 @@ static void set_blocks(xyl_problem_t *problem, const uint64_t *bytes,
     *(is_down ? &problem->send_displs : &problem->recv_displs) = at;
 }
 
-/* On the root's node, and elsewhere where blocks are of one length. */
+/* Adds the node's stage on the root's node; elsewhere if blocks have one
+ * length. */
 static void add_node(xyl_han_t *han)
 {
     const xyl_han_stage_t stage = node_stage(han);
@@ -415,10 +414,10 @@ static void add_node(xyl_han_t *han)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-/* Elsewhere, from seats into slots or from slots to seats. The seats tell each
- * other lengths first; `lengths` gets them, NULL: they are not wanted here. The
- * leader says that all blocks in slots may be as long as these; but what is
- * moved is as long as the longest that seats tell of. */
+/* Adds the node's stage of a v form elsewhere: from seats into slots, or back.
+ * The seats first tell each other lengths, for `lengths`; NULL: this seat needs
+ * none. In the leader's problem blocks are as long as slots; but the stage
+ * moves no more than the longest that a seat tells of. */
 static void add_slots(xyl_han_t *han, const lengths_t *lengths)
 {
     const xyl_han_stage_t stage = node_stage(han);
@@ -448,7 +447,7 @@ static void add_slots(xyl_han_t *han, const lengths_t *lengths)
     xyl_node_program_fini(&program);
 }
 
-/* The seats tell each other lengths, and that is all. */
+/* Adds a stage in which the seats only tell each other lengths. */
 static void add_telling(xyl_han_t *han, const lengths_t *lengths)
 {
     const xyl_han_stage_t stage = {.number = TELL};
@@ -463,8 +462,8 @@ static void add_telling(xyl_han_t *han, const lengths_t *lengths)
     xyl_node_program_fini(&program);
 }
 
-/* The leader's. Slots are not from the arena: most of them are never touched,
- * and a plan is kept for its next call only if its arena is small. */
+/* Makes the leader's slots. They are not from the arena: most of them are never
+ * touched, and a plan is kept for its next call only if its arena is small. */
 static const lengths_t *make_slots(xyl_han_t *han)
 {
     xyl_operation_t *operation = han->operation;
@@ -484,7 +483,7 @@ static const lengths_t *make_slots(xyl_han_t *han)
     return lengths;
 }
 
-/* ---- all of it ---- */
+/* ---- the collective ---- */
 
 static void add_v_elsewhere(xyl_han_t *han)
 {

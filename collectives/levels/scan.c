@@ -1,13 +1,14 @@
-/* Scan and exscan in levels, where ranks fill node after node: a node's ranks
- * combine what theirs have up to each, its last rank, which leads, has the sum
- * of them all; the leaders' exscan tells each what comes before its node, which
- * it hands on, and everybody puts it in front.
+/* Scan and exscan in levels, if ranks fill node after node. The ranks of a node
+ * scan their vectors; so its last rank, the leader, has the node's sum. The
+ * leaders' exscan tells each the sum of the nodes before its own; the leader
+ * hands that on within its node, and every rank puts it in front.
  *
  *   node scan ──▶ (sum) ──▶ exscan ──▶ node bcast ──▶ combine
  *
  * Sanders, Traff, Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006.
- * The sum of a node is what its last rank has from a scan; of an exscan, with
- * its own put behind. What comes before the node is in SCRATCH. */
+ * The sum of a node is its last rank's result of a scan; in an exscan that rank
+ * puts its own contribution behind. The sum of the nodes before is in SCRATCH.
+ */
 #include "collectives/levels/parts.h"
 
 enum { NODE, NET, BCAST };
@@ -71,9 +72,9 @@ static void add_combined(xyl_han_t *han, xyl_role_t before, xyl_role_t sum)
     xyl_han_add_written(han, write_put_before, NULL, &stage);
 }
 
-/* Whoever's own will be overwritten before the leader can put it behind: the
- * leader, in an exscan. It is kept in SPARE, where the sum of the node comes.
- */
+/* 1: this rank is the leader in an exscan, whose result may overwrite its
+ * contribution before it can be put behind. A copy is kept in SPARE, where the
+ * sum of the node comes. */
 static int keeps_own(const xyl_han_t *han)
 {
     return xyl_han_leads(han) && !is_only_seat(han) && !is_inclusive(han) &&
@@ -108,7 +109,7 @@ static void bcast_before(xyl_han_t *han)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-/* The first rank of a node has nothing from an exscan within it. */
+/* The first rank of a node gets no result from an exscan within it. */
 static void put_before(xyl_han_t *han)
 {
     if (!is_inclusive(han) && han->seats.rank == 0)

@@ -27,8 +27,7 @@ static uint32_t number_nodes(const xylem_team_t *team, uint32_t *number,
     return count;
 }
 
-/* Sorts by counting; `order` is what remains NULL where there is nothing to
- * sort. */
+/* Sorts ranks by counting. `order` stays NULL if there is nothing to sort. */
 static void sort_by_node(const xylem_team_t *team, const uint32_t *number,
                          xyl_levels_t *levels)
 {
@@ -86,7 +85,7 @@ static int levels_fill(const xylem_team_t *team, const uint32_t *number,
 _Static_assert((int)XYL_SWITCH_LEVELS_MAX <= (int)XYL_TREE_LEVELS_MAX,
                "a map has a level for each");
 
-/* Where some nodes are below one switch and others are not. */
+/* 1: at some level, some nodes are below one switch and others are not. */
 static int tells_nodes_apart(const xyl_topology_map_t *map)
 {
     uint32_t level, i, groups;
@@ -164,7 +163,7 @@ static xyl_levels_t *levels_create(const xylem_team_t *team)
     return NULL;
 }
 
-/* The state of a team: made when needed, by the team's lock. */
+/* The state of a team; made when needed, under the team's lock. */
 typedef struct team_levels {
     xyl_levels_t *levels;
 } team_levels_t;

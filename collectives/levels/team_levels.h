@@ -1,6 +1,6 @@
-/* How a team lies on nodes: what collectives of several levels are made from.
- * Nodes are numbered in the order of their first ranks, the ranks of a node
- * (its seats) in ascending order. */
+/* The nodes of a team, for collectives of several levels. Nodes are numbered in
+ * the order of their first ranks, the ranks of a node (its seats) in ascending
+ * order. */
 #ifndef XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
 #define XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
 
@@ -15,9 +15,9 @@ typedef struct xyl_levels {
     uint32_t seat;    /* this rank's, on its node */
     uint32_t largest; /* seats of the largest node */
     uint32_t *starts; /* [nodes + 1] in `order` */
-    uint32_t *helped; /* bits of lanes, of the progressing thread: see relay */
-    uint32_t *order;  /* [ranks] node after node; NULL: as they are numbered */
-    /* The nodes below switches; of 0 ranks where trees cannot gain by them. */
+    uint32_t *helped; /* bits of lanes, of the progressing thread: relay_help */
+    uint32_t *order;  /* [ranks] node after node; NULL: the order of ranks */
+    /* The nodes' switches; `ranks` is 0 if trees cannot gain by switches. */
     xyl_topology_map_t map;
     uint32_t *map_memory;
 } xyl_levels_t;
@@ -48,7 +48,7 @@ static inline uint32_t xyl_levels_rank(const xyl_levels_t *levels,
     return levels->order == NULL ? at : levels->order[at];
 }
 
-/* Where a rank of the team lives. */
+/* The node and the seat of a rank of the team. */
 void xyl_levels_find(const xyl_levels_t *levels, uint32_t rank,
                      uint32_t *node_out, uint32_t *seat_out);
 

@@ -1,5 +1,4 @@
-/* Collectives of several levels that move all there is at once: which there
- * are, and the frame of their operations. */
+/* Creates collectives of several levels that move the whole message at once. */
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
 #include "collectives/stages/exchange_stage.h"
@@ -33,8 +32,7 @@ static void write_nothing(const xyl_han_t *han, const void *arg,
     (void)schedule;
 }
 
-/* A rank that is alone may have nothing to do, but comes to an end as others.
- */
+/* A rank without work gets an empty stage, so that its operation completes. */
 static void add_whole_stages(xyl_han_t *han)
 {
     const xyl_han_stage_t nothing = {0};
