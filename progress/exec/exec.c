@@ -6,7 +6,7 @@
 
 #include "runtime/base/status.h"
 
-/* ---- which there are ---- */
+/* ---- the executors of a context ---- */
 
 static const xyl_exec_ops_t *const list[] = {
 #define EXEC_ADDRESS(name) &xyl_exec_##name,
@@ -77,8 +77,9 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Memory of another kind comes with a library. One that cannot begin has said
- * why, and is not asked again. */
+/* Memory of another kind needs a library, so look only if the process has
+ * loaded one. An executor that cannot start has logged why, and is not tried
+ * again. */
 void xyl_execs_look(xyl_execs_t *execs)
 {
     uint32_t i, absent;
@@ -133,7 +134,7 @@ void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner)
 
 xyl_exec_t *xyl_execs_ask(const xyl_execs_t *execs, const void *buffer)
 {
-    /* Partner: the store when one is added. */
+    /* Partner: the store in exec_add. */
     uint32_t count = atomic_load_explicit(&execs->count, memory_order_acquire);
     uint32_t i;
 

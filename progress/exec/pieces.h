@@ -1,7 +1,7 @@
-/* Where the bytes of elements with gaps lie: what an executor needs to know of
- * a layout (collectives/data/layout.h, which says how they are counted). Plain
- * numbers: kernels of devices get copies, and find places by the same
- * function. Included by C and CUDA C++. */
+/* Where the bytes of elements with gaps lie: the facts of a layout that an
+ * executor needs (collectives/data/layout.h explains packed bytes). A device's
+ * kernels get copies of these structs and find places by the same functions.
+ * Included by C and CUDA C++. */
 #ifndef XYL_PROGRESS_EXEC_PIECES_H
 #define XYL_PROGRESS_EXEC_PIECES_H
 
@@ -37,7 +37,7 @@ typedef struct xyl_pieces {
     const xyl_block_t *blocks; /* in packed order */
 } xyl_pieces_t;
 
-/* Where packed byte `packed` lies, from the address of the elements. */
+/* The place of packed byte `packed`, from the address of the elements on. */
 static inline XYL_ANYWHERE int64_t xyl_pieces_place(const xyl_pieces_t *pieces,
                                                     uint64_t packed)
 {
@@ -52,7 +52,7 @@ static inline XYL_ANYWHERE int64_t xyl_pieces_place(const xyl_pieces_t *pieces,
                  (uint64_t)pieces->levels[i].stride;
         packed %= pieces->levels[i].bytes;
     }
-    while (end - first > 1) { /* the last that does not begin behind it */
+    while (end - first > 1) { /* the last block with block.packed <= packed */
         middle = first + (end - first) / 2;
         if (pieces->blocks[middle].packed <= packed)
             first = middle;
@@ -67,8 +67,8 @@ static inline XYL_ANYWHERE int64_t xyl_pieces_place(const xyl_pieces_t *pieces,
     return (int64_t)place;
 }
 
-/* The largest power of two up to `unit` of whose multiples all pieces consist
- * that begin `at` packed bytes on, at `address`. */
+/* The largest power of two, at most `unit`, that divides the address and the
+ * length of every piece, for elements at `address` from packed byte `at` on. */
 static inline uint32_t xyl_pieces_unit(const xyl_pieces_t *pieces,
                                        uint64_t address, uint64_t at,
                                        uint32_t unit)

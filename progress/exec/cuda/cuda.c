@@ -10,34 +10,35 @@
 
 enum {
     DEVICES_MAX = 32,
-    FLIGHT_MAX = 64,         /* begun on a stream; a driver's queues end */
-    YIELD_AFTER_POLLS = 256, /* without anything that has ended */
-    MIRROR_CLASS_MIN = 16,   /* of memory that is kept: 64 KiB ... */
+    FLIGHT_MAX = 64, /* works begun per stream; the driver has a limit */
+    YIELD_AFTER_POLLS = 256, /* in a row that found no ended work */
+    MIRROR_CLASS_MIN = 16,   /* smallest kept size, as a power of 2: 64 KiB */
     MIRROR_CLASSES = 40,
     NO_MEMORY = 2 /* cudaErrorMemoryAllocation */
 };
 
-/* Which way bytes go. */
+/* The direction of a copy, seen from the device. */
 typedef enum way { WAY_IN, WAY_OUT, WAY_WITHIN, WAYS } way_t;
 
-/* Memory of the processor that devices read. */
+/* Memory of the processor that devices can read. */
 typedef struct pinned {
     void *memory; /* NULL: none */
     size_t bytes;
 } pinned_t;
 
-/* What has been begun on a stream, and what is to be. Events follow marks. */
+/* The works of one stream, waiting and begun. Their events come as marks are
+ * reached. */
 typedef struct queue {
     xyl_cuda_stream_t *stream; /* NULL: not needed yet */
     xyl_work_t *first, *last;  /* waiting */
     xyl_work_t *flight[FLIGHT_MAX];
-    pinned_t blocks[FLIGHT_MAX];   /* of that work */
-    uint64_t begun, ended, marked; /* works; modulo FLIGHT_MAX in flight */
+    pinned_t blocks[FLIGHT_MAX];   /* of the layouts of those works */
+    uint64_t begun, ended, marked; /* works; modulo FLIGHT_MAX in `flight` */
     uint64_t mark_at[XYL_CUDA_MARKS];
     uint64_t marks_set, marks_reached;
 } queue_t;
 
-/* Pinned memory that is free: its first word names the next. */
+/* A free piece of pinned memory, in its own first bytes. */
 typedef struct spare {
     struct spare *next;
 } spare_t;
@@ -46,17 +47,17 @@ typedef struct cuda_exec {
     xyl_exec_t exec; /* first */
     const xyl_cuda_library_t *library;
     queue_t *queues[DEVICES_MAX]; /* [WAYS] each; NULL: not needed yet */
-    int devices;                  /* whose queues there may be */
+    int devices;                  /* queues[devices] and all behind are NULL */
     uint64_t works;               /* so far, begun on a stream or not */
     uint64_t under_way;           /* of them */
-    uint64_t ended;               /* works when nothing was under way last */
-    void (*at_rest)(void *arg);   /* NULL: nobody wants to hear of it */
+    uint64_t ended;               /* `works` when none was under way last */
+    void (*at_rest)(void *arg);   /* NULL: none */
     void *at_rest_arg;
     unsigned idle_polls;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the spares */
     spare_t *spares[MIRROR_CLASSES];
     uint64_t spare_bytes, spare_most;
-    _Atomic int device; /* that was met last */
+    _Atomic int device; /* of the last buffer that was asked for */
 } cuda_exec_t;
 
 static cuda_exec_t *self(xyl_exec_t *exec)
@@ -153,7 +154,7 @@ static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
     work_end(cuda, work);
 }
 
-/* All that has been begun up to `count`. */
+/* Ends the works begun up to number `count`. */
 static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
                        int error)
 {
@@ -172,7 +173,8 @@ static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
 
 /* ---- the beginning ---- */
 
-/* Blocks where a device can read them. */
+/* Copies blocks to `room`, where a device can read them; returns the rest of
+ * the room. */
 static xyl_block_t *blocks_bring(xyl_pieces_t *pieces, xyl_block_t *room)
 {
     if (pieces->block_count != 0)
@@ -241,7 +243,7 @@ static void queue_begin(cuda_exec_t *cuda, queue_t *queue)
     }
 }
 
-/* One mark for all that has been begun since the last. */
+/* Sets one mark for all works begun since the last mark. */
 static void queue_mark(cuda_exec_t *cuda, queue_t *queue)
 {
     uint32_t mark = (uint32_t)(queue->marks_set % XYL_CUDA_MARKS);
@@ -295,7 +297,7 @@ static unsigned cuda_poll(xyl_exec_t *exec)
     if (cuda->under_way != before)
         cuda->idle_polls = 0;
     else if (++cuda->idle_polls % YIELD_AFTER_POLLS == 0)
-        sched_yield(); /* it keeps the engine from resting */
+        sched_yield(); /* an engine with work under way never rests */
     return 1;
 }
 
@@ -326,7 +328,7 @@ static int is_on_device(const xyl_cuda_place_t *place)
            place->kind == XYL_CUDA_KIND_MANAGED;
 }
 
-/* `queue` NULL: there is none. */
+/* `queue` NULL: no stream could be made. */
 static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
 {
     if (queue == NULL) {
@@ -343,8 +345,8 @@ static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
     queue_begin(cuda, queue);
 }
 
-/* Some byte that is worked on: where elements with gaps begin there need not be
- * any memory. */
+/* The address of a byte that the work touches. There may be no memory at the
+ * address of elements with gaps. */
 static const char *some_byte(const xyl_work_t *work,
                              const struct xyl_layout *layout, const void *base,
                              uint64_t at)
@@ -382,7 +384,8 @@ static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
                                             : WAY_WITHIN));
 }
 
-/* Nobody else asks for reductions. */
+/* Only this function makes works of kind REDUCE: `left` is the reduction, or
+ * `right` the moves. */
 static void kernel_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                          const void *combine, const void *moves)
 {
@@ -412,7 +415,7 @@ void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
 
 /* ---- waiting, giving up ---- */
 
-/* For what has been begun. */
+/* Waits for the works begun on the queue's stream. */
 static void queue_wait(cuda_exec_t *cuda, queue_t *queue)
 {
     queue_mark(cuda, queue);
@@ -428,7 +431,7 @@ static void queue_settle(cuda_exec_t *cuda, queue_t *queue)
         queue_begin(cuda, queue);
         queue_wait(cuda, queue);
         if (queue->ended == before)
-            return; /* whatever has ended, the driver does not say so */
+            return; /* the driver reports no end: do not wait for ever */
         before = queue->ended;
     }
 }
@@ -539,8 +542,8 @@ static xylem_status_t cuda_init(xyl_exec_t *exec, void *arg)
     return XYLEM_OK;
 }
 
-/* Nobody can have memory of a device before CUDA's driver has been loaded;
- * unless whoever names the library knows better. */
+/* No memory of a device can exist before the process has loaded CUDA's driver.
+ * A user who names the library always gets this executor. */
 static int cuda_is_needed(const xyl_config_t *config)
 {
     return config->cuda != 0 &&
@@ -548,7 +551,7 @@ static int cuda_is_needed(const xyl_config_t *config)
             dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
 }
 
-/* But for where the library is from. */
+/* The two executors differ in where the library comes from. */
 #define CUDA_OPS                                                               \
     .bytes = sizeof(cuda_exec_t), .fini = cuda_fini, .takes = cuda_takes,      \
     .start = cuda_start, .cancel = cuda_cancel,                                \

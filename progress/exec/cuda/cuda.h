@@ -1,41 +1,42 @@
-/* The executor of memory that CUDA's devices have. Work is begun on streams of
- * its own, one for each direction of a device, and is looked after in the
- * engine's turns while there is any. */
+/* The executor for memory of CUDA's devices. It begins work on its own streams,
+ * one per direction of a device, and looks for ended work in the engine's turns
+ * while any is under way. */
 #ifndef XYL_PROGRESS_EXEC_CUDA_CUDA_H
 #define XYL_PROGRESS_EXEC_CUDA_CUDA_H
 
 #include "progress/exec/cuda/library/library.h"
 #include "progress/exec/exec.h"
 
-/* The library's table; NULL: it is not there, cannot be opened, or is of
- * another version, as *why_out says until the next call. `path`: of the
- * library; NULL: beside this code, or where the system finds libraries. It
- * stays open. Uses nothing else of xylem, so that benchmarks have it, too. */
+/* Opens the library for good and returns its table. NULL: the library is
+ * missing, cannot be opened, or has another version; *why_out, valid until the
+ * next call, says which. `path` NULL: look beside this code, then where the
+ * system finds libraries. Benchmarks call this, too: it uses nothing else of
+ * xylem. */
 const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
                                                 const char **why_out);
 
-/* The table that an executor has, for those who do more with memory of devices
- * than an executor does. NULL: it is another one. */
+/* The table of an executor, for code that does more with memory of devices than
+ * an executor. NULL: this is not the executor for CUDA. */
 const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
 
-/* Begins a reduction on a device, or moves of blocks, which are borrowed until
- * the work's event comes. The progressing thread. */
+/* Begins a reduction, or moves of blocks, on a device. `combine` and `moves`
+ * are borrowed until the work's event. The progressing thread. */
 void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                             const xyl_cuda_combine_t *combine);
 void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                          const xyl_cuda_moves_t *moves);
 
-/* How many works have been begun so far; *ended_out: so many of the first have
- * certainly ended. The progressing thread. */
+/* The number of works begun so far. The first *ended_out of them have certainly
+ * ended. The progressing thread. */
 uint64_t xyl_cuda_works(const xyl_exec_t *exec, uint64_t *ended_out);
-/* Waits until all of them have ended; their events are there then. */
+/* Waits until all works have ended and their events are pushed. */
 void xyl_cuda_settle(xyl_exec_t *exec);
-/* Has `at_rest` called whenever all that has been begun has ended, from the
- * executor's poll, or where work is begun or given up; it begins none. NULL:
- * no more. */
+/* Sets the function to call whenever the last work under way ends; NULL: none.
+ * The call comes from the executor's poll, or from where work is begun or given
+ * up. `at_rest` itself begins no work. */
 void xyl_cuda_at_rest(xyl_exec_t *exec, void (*at_rest)(void *arg), void *arg);
 
-/* An executor over any table, as tests have one; `arg` is the table. */
+/* An executor over a table of the caller's, for tests; `arg` is the table. */
 extern const xyl_exec_ops_t xyl_exec_cuda_of_table;
 
 #endif

@@ -6,7 +6,8 @@
 
 static const char library_name[] = "libxylem-cuda.so.0";
 
-/* Beside the library, or program, that this function is in. */
+/* Opens the library in the folder of the library or program that holds this
+ * function. */
 static void *open_beside(void)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* The processor, on memory of its own: all is done in the call (exec.h). */
+/* The processor on its own memory: it does all work in the call (exec.h). */
 #include "progress/exec/exec.h"
 
 static int host_takes(const xyl_exec_t *exec, const void *buffer)

@@ -1,5 +1,5 @@
-/* Floating-point and complex numbers. Products are not fused with sums (the
- * build says -fmad=false), so results are those of the processor's kernels. */
+/* Floating-point and complex numbers. The build (-fmad=false) does not fuse
+ * products with sums, so results equal those of the processor's kernels. */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -51,8 +51,8 @@ struct bxor_t {
     }
 };
 
-/* 16 bits are multiplied as 32, which do not overflow into what a compiler may
- * take for impossible. */
+/* Integers of 16 bits are multiplied as unsigned ones of 32 bits. In C they
+ * would be promoted to int, whose overflow is undefined. */
 struct wide16_t {
     typedef uint32_t wide;
     static __device__ wide widen(uint16_t value)

@@ -15,7 +15,7 @@ struct max_t {
     }
 };
 
-/* As those of collectives/data/kernels.h lie in memory. */
+/* The same in memory as the pairs of collectives/data/kernels.h. */
 template <class T> struct pair_t {
     T value;
     int index;

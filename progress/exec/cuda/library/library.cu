@@ -1,5 +1,5 @@
-/* The table of functions, over the runtime of CUDA, which is linked in; the
- * driver alone is the machine's. */
+/* The table of functions, over CUDA's runtime. The runtime is linked in; only
+ * the driver comes from the machine. */
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ struct xyl_cuda_stream {
     cudaEvent_t marks[XYL_CUDA_MARKS];
 };
 
-/* The calling thread's device is another one for as long as this lives. */
+/* Sets the calling thread's device while this object lives. */
 class on_device
 {
     int before;
@@ -42,7 +42,8 @@ class on_device
     }
 };
 
-/* What a call of the user's would otherwise be told of. */
+/* Clears the runtime's last error, which a later call of the user's would
+ * report. */
 static int outcome(cudaError_t error)
 {
     if (error != cudaSuccess)
@@ -55,9 +56,9 @@ static const char *error_text(int error)
     return cudaGetErrorString(static_cast<cudaError_t>(error));
 }
 
-/* ---- what memory there is ---- */
+/* ---- kinds of memory, devices ---- */
 
-/* Of the driver: the runtime would begin to use a device. */
+/* A function of the driver: that of the runtime would begin to use a device. */
 typedef CUresult (*attributes_fn)(unsigned, CUpointer_attribute *, void **,
                                   CUdeviceptr);
 
@@ -386,7 +387,7 @@ static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
 
 /* ---- several moves ---- */
 
-/* Bytes that both addresses allow at once, and that many of them. */
+/* Moves in units of a size that both addresses are multiples of. */
 template <class Unit>
 static __device__ void move_units(const xyl_cuda_move_t &move)
 {
@@ -449,7 +450,7 @@ static int move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
     return outcome(cudaGetLastError());
 }
 
-/* ---- others who use the runtime ---- */
+/* ---- for code that uses the runtime itself ---- */
 
 static void use(int device)
 {
@@ -491,7 +492,7 @@ static void close_memory(int device, void *base)
     outcome(cudaIpcCloseMemHandle(base));
 }
 
-/* ---- streams of others, kernels of others ---- */
+/* ---- streams and kernels of other code ---- */
 
 static void *driver_find(const char *name)
 {
