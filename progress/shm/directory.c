@@ -1,4 +1,4 @@
-/* Entries are found by linear probing from a hash of the key up to the first
+/* A search probes entries one by one, from a hash of the key to the first entry
  * that was never used.
  *
  *        reserve          announce          commit          last leaves
@@ -7,26 +7,26 @@
  *    |                                | given up, or put aside         |
  *    `--------------------------------+--------------------------------'
  *
- * Two ranks that enter a new key at once may claim two free entries, and only
- * one may live. Whoever has announced its claim looks through all entries of
- * the key: next to one that lives it gives up and joins that; next to another
- * claim it gives up as well, or puts the other aside, the one with the lower
- * index being right. Of two claims the later announced sees the other one, and
- * does not let both commit.
+ * Two ranks that enter a new key at once may claim two free entries; only one
+ * entry may live. A rank that has announced its claim searches all entries of
+ * the key. If it finds a live entry it gives its claim up and joins that entry.
+ * If it finds another claim, the claim with the lower index wins: the rank
+ * gives up its own claim or puts the other aside. Of two claims the later
+ * announced one sees the earlier, and does not let both commit.
  *
- * That reaches every entry of the key: one beyond the place where this search
- * ended was claimed when that place had been taken, so after this search came
- * by, hence after this claim, and finds it in its own search.
+ * The search reaches every such entry. Suppose a rival's entry lies beyond the
+ * place where this search ended. The rival claimed it after that place had been
+ * taken, so after this search and this claim; the rival's own search finds this
+ * claim.
  *
- * An entry that ends cannot be joined. Whoever enters its key meanwhile takes
- * another entry, with another range, which is already clear; nobody waits for
- * the range to be cleared, and nobody maps one that is.
+ * A rank cannot join an entry that ends. If the rank enters the same key
+ * meanwhile it takes another entry, with another range, which is already clear.
+ * So no rank waits for a range to be cleared, or maps a range meanwhile.
  *
- * The generation changes with every state but for users that come and go, so
- * that a word that has not changed vouches for the key that was read after it.
+ * The generation changes with each change of state, but not with the users. So
+ * if the word has not changed, a key read after it was the entry's key.
  * All operations are sequentially consistent: claims and searches of all ranks
- * have one order. This is done when something is planned, not when it runs.
- */
+ * have one order. They happen in planning, not on the data path. */
 #include "progress/shm/directory.h"
 
 #include <assert.h>
@@ -45,8 +45,8 @@ enum {
     USER_BITS = 21,
     GENERATION_SHIFT = STATE_BITS + USER_BITS,
     TRIES_MAX = 100000,
-    TRIES_PATIENT = 1000 /* then a claim with a lower index is taken for one of
-                            a rank that was killed */
+    TRIES_PATIENT = 1000 /* then a claim with a lower index counts as that of a
+                            killed rank */
 };
 
 #define USER (UINT64_C(1) << STATE_BITS)
@@ -80,13 +80,13 @@ static uint32_t place(uint32_t home, uint32_t step)
     return (home + step) % XYL_SHM_NODE_ENTRIES;
 }
 
-/* ---- joining what lives ---- */
+/* ---- joining a live entry ---- */
 
 static int join(xyl_shm_node_entry_t *entry, uint64_t key)
 {
     uint64_t word = atomic_load(&entry->word);
 
-    /* Each round somebody else has succeeded, so this ends. */
+    /* A round fails only if another rank has succeeded, so this ends. */
     while (state_of(word) == STATE_LIVE && atomic_load(&entry->key) == key) {
         assert(users_of(word) < (1u << USER_BITS) - 1);
         if (atomic_compare_exchange_strong(&entry->word, &word, word + USER))
@@ -95,8 +95,8 @@ static int join(xyl_shm_node_entry_t *entry, uint64_t key)
     return 0;
 }
 
-/* The entry of `key`; XYL_SHM_NODE_ENTRIES when it has none. Then *free_out is
- * the first free one, or XYL_SHM_NODE_ENTRIES, too. */
+/* Joins the entry of `key` and returns it; XYL_SHM_NODE_ENTRIES: the key has
+ * none, and *free_out is the first free entry, or XYL_SHM_NODE_ENTRIES. */
 static uint32_t find(xyl_shm_node_entry_t *entries, uint64_t key,
                      uint32_t *free_out)
 {
@@ -119,8 +119,8 @@ static uint32_t find(xyl_shm_node_entry_t *entries, uint64_t key,
 
 /* ---- claiming ---- */
 
-/* 1 when this entry leaves no room for a claim of `key` elsewhere; else it is
- * none of the key's, or has been put aside. */
+/* 1: this entry rules out a claim of `key` elsewhere. 0: the entry has another
+ * key or state, or this call has put it aside. */
 static int rivals(xyl_shm_node_entry_t *entry, uint64_t key, int gives_way)
 {
     uint64_t word = atomic_load(&entry->word);
@@ -155,7 +155,7 @@ static int has_rival(xyl_shm_node_entry_t *entries, uint64_t key, uint32_t own,
     return 0;
 }
 
-/* 1: the entry lives, with this user. */
+/* 1: the entry lives, with one user. */
 static int entry_claim(xyl_shm_node_entry_t *entries, uint64_t key,
                        uint32_t own, int is_patient)
 {
@@ -169,10 +169,10 @@ static int entry_claim(xyl_shm_node_entry_t *entries, uint64_t key,
         !atomic_compare_exchange_strong(&entry->word, &word, reserved))
         return 0;
     atomic_store(&entry->key, key);
-    atomic_store(&entry->word, claimed); /* no other touches one reserved */
+    atomic_store(&entry->word, claimed); /* others leave reserved ones alone */
     if (has_rival(entries, key, own, is_patient))
         state = STATE_FREE;
-    word = claimed; /* unless a rival has put it aside */
+    word = claimed; /* fails if a rival has put the claim aside */
     return atomic_compare_exchange_strong(
                &entry->word, &word,
                next(claimed, state, state == STATE_LIVE)) &&

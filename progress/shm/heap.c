@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 enum {
-    CHUNK_BYTES = 64 << 20, /* of addresses; memory comes as it is written */
+    CHUNK_BYTES = 64 << 20, /* of addresses; writing takes the memory */
     ALIGN = 64,
     PAGE_BYTES = 4096,
-    LARGE_BYTES = 2 << 20, /* aligned to pages from here on */
-    PUNCH_BYTES = 1 << 20  /* given back to the system when freed */
+    LARGE_BYTES = 2 << 20, /* from this size on, aligned to pages */
+    PUNCH_BYTES = 1 << 20  /* from this size on, given back to the system */
 };
 #define HEAP_BYTES_MAX (UINT64_C(1) << 46)
 
@@ -42,8 +42,8 @@ static uint64_t heap_round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* 1: the file is long enough. To exceed the limit of a file's size is not
- * refused, but ends the process. */
+/* Makes the file long enough; 0: impossible. The system does not refuse a file
+ * above the limit of sizes (ulimit -f), but ends the process. */
 static int file_reaches(xyl_shm_node_heap_t *heap, uint64_t heap_bytes)
 {
     uint64_t bytes = heap->at + heap_bytes;
@@ -121,7 +121,7 @@ void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes)
     return memory;
 }
 
-/* The chunk that has all of the bytes; NULL: none. */
+/* The chunk that holds all `bytes`; NULL: none. */
 static xyl_shm_node_chunk_t *chunk_with(const xyl_shm_node_heap_t *heap,
                                         const char *memory, size_t bytes)
 {
@@ -134,7 +134,7 @@ static xyl_shm_node_chunk_t *chunk_with(const xyl_shm_node_heap_t *heap,
     return NULL;
 }
 
-/* Whole pages go back to the system; they are clear when they come again. */
+/* Gives whole pages back to the system; they are clear when used again. */
 static void punch(const xyl_shm_node_heap_t *heap,
                   const xyl_shm_node_chunk_t *chunk, uint64_t begin,
                   uint64_t bytes)
@@ -142,7 +142,7 @@ static void punch(const xyl_shm_node_heap_t *heap,
     uint64_t first = heap_round_up(begin, PAGE_BYTES);
     uint64_t end = (begin + bytes) / PAGE_BYTES * PAGE_BYTES;
 
-    /* What cannot be given back is used again as it is. */
+    /* After a failure the pages are used again as they are. */
     (void)fallocate(heap->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     (off_t)(heap->at + chunk->begin + first),
                     (off_t)(end - first));
@@ -198,8 +198,8 @@ const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
 
 /* ---- other processes' heaps ---- */
 
-/* Twice the size each time, so that there are few; addresses beyond the end of
- * the file are mapped as well, and are there when it has grown. */
+/* Doubles the size each time, so that there are few views. A view also maps
+ * addresses beyond the end of the file, for use when the file has grown. */
 static xyl_shm_node_view_t *view_larger(xyl_shm_node_view_t *older, int fd,
                                         uint64_t at, uint64_t bytes)
 {

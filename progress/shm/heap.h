@@ -1,6 +1,6 @@
 /* The heap of a process: memory that the other processes of the node can map.
- * It lies in the process's own file, behind everything else there, and grows by
- * chunks; a chunk stays where it is. Its bytes are numbered through all chunks.
+ * The heap lies at the end of the process's own file and grows by chunks, which
+ * never move. Its bytes are numbered through all chunks.
  *
  * Any thread allocates and frees. */
 #ifndef XYL_PROGRESS_SHM_HEAP_H
@@ -24,7 +24,7 @@ typedef struct xyl_shm_node_heap {
     int fd;           /* borrowed */
     uint64_t at;      /* where in the file the heap begins */
     uint64_t bytes;   /* of all chunks */
-    uint64_t reaches; /* the file, from there on; it never gets shorter */
+    uint64_t reaches; /* bytes of the file from there; it never shrinks */
     xyl_shm_node_chunk_t *chunks;
     pthread_mutex_t lock;
 } xyl_shm_node_heap_t;
@@ -34,28 +34,28 @@ void xyl_shm_node_heap_fini(xyl_shm_node_heap_t *heap);
 
 /* NULL: no memory. Aligned to 64 bytes, large pieces to pages. */
 void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes);
-/* What xyl_shm_node_heap_alloc returned. */
+/* `memory` was returned by xyl_shm_node_heap_alloc. */
 void xyl_shm_node_heap_free(xyl_shm_node_heap_t *heap, void *memory);
 
-/* The number of a byte, and the other way round. UINT64_MAX and NULL: not all
+/* The number of a byte, and the byte of a number. UINT64_MAX and NULL: not all
  * `bytes` are in one chunk. */
 uint64_t xyl_shm_node_heap_number(xyl_shm_node_heap_t *heap, const void *memory,
                                   size_t bytes);
 const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
                                     size_t bytes);
 
-/* Another process's heap, as it is seen here. */
+/* Another process's heap, mapped in this process. */
 typedef struct xyl_shm_node_view {
     struct xyl_shm_node_view *older; /* smaller ones, still in use */
     uint64_t bytes;
-    uint64_t there; /* of these, that the file is known to have */
+    uint64_t there; /* of these, known to be in the file */
     char *memory;
 } xyl_shm_node_view_t;
 
-/* Where byte `number` of the heap is that begins at `at` of the file `fd`, and
- * `bytes` from there; NULL: it cannot be mapped, or the file is not so long:
- * whoever looks there is ended. What was returned before stays valid until the
- * end. */
+/* The address of byte `number` of another process's heap, with `bytes` behind
+ * it. The heap begins at `at` of the file `fd`. NULL: it cannot be mapped, or
+ * the file is shorter, and the system ends a process that reads beyond its end.
+ * Addresses stay valid until xyl_shm_node_view_fini. */
 const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
                               uint64_t number, size_t bytes);
 void xyl_shm_node_view_fini(xyl_shm_node_view_t **view);

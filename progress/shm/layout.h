@@ -1,11 +1,11 @@
-/* What lies in the shared file of a node, and what a process keeps of it; for
+/* The contents of a node's shared file, and a process's own view of it, for
  *
  *   node.c       processes and their files: creating, joining, the end
  *   map.c        regions: the ranges that are mapped here
  *   wake.c       flags, sleeping and waking
  *
- * Which key has which range is directory.c's, memory of one process that all
- * can see heap.c's. */
+ * directory.c finds the range of a key; heap.c keeps the memory of one process
+ * that all can see. */
 #ifndef XYL_PROGRESS_SHM_LAYOUT_H
 #define XYL_PROGRESS_SHM_LAYOUT_H
 
@@ -17,17 +17,17 @@
 
 enum { XYL_SHM_FD_CLOSED = -1, XYL_SHM_FD_FAILED = -2 };
 
-/* The first bytes of the file. What a process of another version reads first
- * never changes its place. */
+/* The first bytes of the file. `magic` and `version` never change their places,
+ * so that a process of another version can read them. */
 typedef struct xyl_shm_node_header {
     uint32_t magic;
     uint32_t version;
     uint64_t stride;
     uint32_t entries;
     uint32_t members_max;
-    _Atomic uint32_t may_sleep; /* a member; settled before anybody does */
+    _Atomic uint32_t may_sleep; /* 1: some member may; final when all joined */
     char pad[XYL_SHM_NODE_LINE - 28];
-    /* How many members sleep; most of the time a line that all have. */
+    /* How many members sleep; rarely written, so mostly in every cache. */
     _Atomic uint64_t sleepers;
     char pad_sleepers[XYL_SHM_NODE_LINE - 8];
 } xyl_shm_node_header_t;
@@ -44,15 +44,15 @@ typedef struct xyl_shm_node_line {
 
 _Static_assert(sizeof(xyl_shm_node_line_t) == XYL_SHM_NODE_LINE, "one writer");
 
-/* Where everything is in the file. */
+/* Offsets in the file, in bytes. */
 typedef struct xyl_shm_node_layout {
     uint64_t stride;
-    uint64_t directory; /* offsets */
+    uint64_t directory;
     uint64_t ranges;
     uint64_t bytes;
 } xyl_shm_node_layout_t;
 
-/* A range that is mapped here. */
+/* A range that this process has mapped. */
 typedef struct xyl_shm_node_region {
     struct xyl_shm_node_region *next;
     uint64_t key;
@@ -64,8 +64,8 @@ typedef struct xyl_shm_node_region {
 
 typedef struct xyl_shm_node_peer {
     xyl_shm_member_t member;
-    int wake_fd;   /* of its pipe, opened when all have joined */
-    int memory_fd; /* of its file, opened when its heap is looked at first */
+    int wake_fd;   /* its pipe, opened when all have joined */
+    int memory_fd; /* its file, opened when its heap is first viewed */
     xyl_shm_node_view_t *view;
 } xyl_shm_node_peer_t;
 
@@ -74,10 +74,10 @@ struct xyl_shm_node {
     xyl_shm_node_params_t params;
     xyl_shm_node_layout_t layout;
     xyl_shm_trouble_t trouble;  /* in creating */
-    xyl_shm_member_t offer;     /* but for the rank */
+    xyl_shm_member_t offer;     /* without the rank */
     int own_fd;                 /* this process's file; -1: none */
-    int wake[2];                /* and its pipe: read, write */
-    xyl_shm_node_heap_t heap;   /* in its file */
+    int wake[2];                /* this process's pipe: read, write */
+    xyl_shm_node_heap_t heap;   /* in this process's file */
     int fd;                     /* the first member's file */
     char *head;                 /* its header, lines and directory */
     xyl_shm_node_peer_t *peers; /* [count], by rank */
@@ -111,11 +111,11 @@ xyl_shm_node_entries(const xyl_shm_node_t *node)
     return (void *)(node->head + node->layout.directory);
 }
 
-/* Opens what a process of the node has said is its descriptor `fd`; -1 with
- * errno. With another inode it is something else's by now: ENOENT. */
+/* Opens the file that a process of the node offered as its descriptor `fd`; -1
+ * with errno. ENOENT if the descriptor has another inode by now. */
 int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
 
-/* Whether the file begins as this process's does. */
+/* 1: the file's header equals that of this process's own file. */
 int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
 
 /* The member with that rank of the job. */
@@ -130,12 +130,12 @@ void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes);
 /* Unmaps all regions. */
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
-/* Opens the pipes by which members are woken. Later the system may refuse it: a
- * process that has changed its user may not look into others. */
+/* Opens the pipes that wake members. Later the system may refuse: a process
+ * that has changed its user may not open descriptors of others. */
 void xyl_shm_node_wakes_open(xyl_shm_node_t *node);
 void xyl_shm_node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                       const uint32_t *readers, uint32_t count);
-/* The same where no member ever sleeps. */
+/* The same for a node whose members never sleep. */
 void xyl_shm_node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
                            uint64_t value, const uint32_t *readers,
                            uint32_t count);

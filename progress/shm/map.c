@@ -1,5 +1,5 @@
-/* Which ranges of a node's shared memory are mapped in this process: a region
- * for each key that somebody here has attached. */
+/* The ranges of a node's shared memory that this process has mapped: a region
+ * for each attached key. */
 #include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static off_t range_of(const xyl_shm_node_t *node, uint32_t entry)
     return (off_t)(node->layout.ranges + entry * node->layout.stride);
 }
 
-/* Counts this process out. The last one clears the range before anybody can
+/* Counts this process out. The last process clears the range before any can
  * take it again. */
 static void entry_leave(xyl_shm_node_t *node, uint32_t entry)
 {
@@ -29,7 +29,7 @@ static void entry_leave(xyl_shm_node_t *node, uint32_t entry)
         return;
     if (fallocate(node->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   range_of(node, entry), (off_t)node->layout.stride) != 0)
-        return; /* cannot be used again */
+        return; /* not cleared: the entry stays unusable */
     xyl_shm_node_release(xyl_shm_node_entries(node), entry);
 }
 
@@ -98,7 +98,8 @@ void xyl_shm_node_detach(xyl_shm_t *shm, uint64_t key)
         region_free(xyl_shm_node_of(shm), link);
 }
 
-/* All of the pages at once; where the kernel cannot, one by one later. */
+/* Takes the faults of all pages at once. A kernel without MADV_POPULATE_WRITE
+ * takes them one by one later. */
 void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes)
 {
     const uintptr_t page = 4096;

@@ -19,9 +19,9 @@
 enum {
     MAGIC = 0x786e6f64,
     VERSION = 2,
-    UNIT = 2 << 20,        /* ranges begin at multiples: a large page of most */
+    UNIT = 2 << 20,        /* ranges begin at multiples; a common large page */
     LOOKS_PER_RANK = 4,    /* some hundred nanoseconds */
-    REGIONS_MAX = 1 << 14, /* a process may have some four times as many */
+    REGIONS_MAX = 1 << 14, /* a quarter of the mappings that Linux allows */
     PATH_BYTES = 64
 };
 #define REGION_BYTES_MAX (UINT64_C(1) << 44)
@@ -73,7 +73,7 @@ static xyl_shm_trouble_t check_limit(uint64_t bytes)
 {
     struct rlimit limit;
 
-    /* To exceed it is not refused, but ends the process. */
+    /* The system ends a process that exceeds this limit. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
         limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
         return XYL_SHM_FILE_SIZE;
@@ -81,7 +81,7 @@ static xyl_shm_trouble_t check_limit(uint64_t bytes)
 }
 
 /* Any process may turn out to be the first member, so each writes a header
- * before anybody can look. */
+ * before others can read its file. */
 static xyl_shm_trouble_t create_file(xyl_shm_node_t *node)
 {
     xyl_shm_node_header_t header = {.magic = MAGIC,
@@ -161,7 +161,8 @@ void xyl_shm_node_offer(const xyl_shm_node_t *node,
     *member_out = node == NULL ? nothing_to_offer() : node->offer;
 }
 
-/* ---- what progress/shm/shm.h offers, beside map.c and wake.c ---- */
+/* ---- the functions of progress/shm/shm.h, except those in map.c, wake.c ----
+ */
 
 xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
                                        uint32_t rank)
@@ -203,7 +204,7 @@ static void node_heap_free(xyl_shm_t *shm, void *memory)
     xyl_shm_node_heap_free(&xyl_shm_node_of(shm)->heap, memory);
 }
 
-/* A byte's name is its number and 1. */
+/* A byte's name is its number plus 1. */
 static uint64_t node_share(xyl_shm_t *shm, const void *memory, size_t bytes)
 {
     return xyl_shm_node_heap_number(&xyl_shm_node_of(shm)->heap, memory,
@@ -243,9 +244,9 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                              name - 1, bytes);
 }
 
-/* Where processes may not trace each other (yama, seccomp), it fails. Files are
- * known by their inodes; here a number alone says whose memory it is, which is
- * another process's in another space. */
+/* Fails if processes may not trace each other (yama, seccomp). The process
+ * number alone names the peer here, without an inode as for files, so both must
+ * be in one namespace of process numbers. */
 static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                      size_t bytes)
 {
@@ -271,7 +272,7 @@ static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
     .pull = node_pull
 
 static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
-/* Where no member ever sleeps. */
+/* For a node whose members never sleep. */
 static const xyl_shm_ops_t awake_ops = {OPS(xyl_shm_node_set_only)};
 
 /* ---- joining ---- */
@@ -283,7 +284,7 @@ int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags)
     int place, opened = -1;
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)fd);
-    place = open(path, O_PATH | O_CLOEXEC); /* does nothing to what is there */
+    place = open(path, O_PATH | O_CLOEXEC); /* has no effect on the file */
     if (place < 0)
         return -1;
     if (fstat(place, &found) == 0 && found.st_ino == inode) {
@@ -333,8 +334,8 @@ static xyl_shm_trouble_t attach_first(xyl_shm_node_t *node,
     return XYL_SHM_FINE;
 }
 
-/* Ranges are mapped when teams need them. A process that may not have so many
- * addresses says so now, when all can do without. */
+/* Teams map ranges when they need them. A process that cannot map so much must
+ * say so now, while all members can still do without shared memory. */
 static xyl_shm_trouble_t try_range(const xyl_shm_node_t *node)
 {
     void *range =
@@ -377,7 +378,7 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     assert(members[node->own].rank == own_rank);
     node->count = count;
     node->shm.ops = &sleeping_ops;
-    /* So that there is an entry for each, and a mapping. */
+    /* Each key of each member has an entry then, and a mapping. */
     node->shm.keys_max = XYL_SHM_NODE_ENTRIES / count;
     node->shm.patience = LOOKS_PER_RANK;
     if (node->shm.keys_max > REGIONS_MAX)

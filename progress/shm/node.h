@@ -1,21 +1,21 @@
-/* Shared memory of the processes of a node: see progress/shm/shm.h for what it
- * offers. The backend of real jobs.
+/* Shared memory of the processes of a node: the backend of progress/shm/shm.h
+ * for real jobs.
  *
- * Every process makes a file of memory that has no name, so that nothing stays
- * behind whoever is killed, and a pipe through which others wake it. It tells
- * the others the numbers of both descriptors; they open them through /proc. The
- * first member's file holds what all share:
+ * Each process makes a file of memory without a name, so that a killed process
+ * leaves nothing behind, and a pipe through which others wake the process. It
+ * tells the others the numbers of both descriptors; the others open these
+ * through /proc. The first member's file holds the memory that all share:
  *
  *   header | line of each member | directory | ranges, one per entry
- *          `- 1: it sleeps                     |<- stride ->|
+ *          `- 1: the member sleeps             |<- stride ->|
  *
- * All of it is sparse: memory is taken where somebody writes. A range belongs
- * to the key of its entry, see directory.h. Behind the ranges each
- * process has its heap, in its own file, see heap.h.
+ * The file is sparse: a page takes memory when a process first writes to it. A
+ * range belongs to the key of its entry (directory.h). Each process has its
+ * heap in its own file, behind the place of the ranges (heap.h).
  *
  *   create    before the processes know each other
- *   offer     what the others must know of this one
- *   join      with what all have offered
+ *   offer     the facts of this process that the others need
+ *   join      with the offers of all
  */
 #ifndef XYL_PROGRESS_SHM_NODE_H
 #define XYL_PROGRESS_SHM_NODE_H
@@ -24,7 +24,7 @@
 
 typedef struct xyl_shm_node xyl_shm_node_t;
 
-/* Why there is no shared memory. Travels between processes. */
+/* Why there is no shared memory. Processes send each other this value. */
 typedef enum xyl_shm_trouble {
     XYL_SHM_FINE,
     XYL_SHM_NO_MEMORY,
@@ -46,40 +46,40 @@ typedef struct xyl_shm_node_params {
 typedef struct xyl_shm_member {
     uint32_t rank;
     int32_t pid;
-    int32_t memory_fd; /* as its process numbers them; -1: it has none */
+    int32_t memory_fd; /* numbers in that process; -1: it has none */
     int32_t wake_fd;
-    uint64_t memory_inode; /* so that nothing is taken for them later */
+    uint64_t memory_inode; /* tell a reused number from these descriptors */
     uint64_t wake_inode;
-    uint64_t space; /* of process numbers, in which pid is one; 0: unknown */
+    uint64_t space; /* the namespace of `pid`; 0: unknown */
 } xyl_shm_member_t;
 
-/* Returns owned (free with xyl_shm_node_destroy); NULL: no memory. What else
- * goes wrong is for xyl_shm_node_join to say, as the others must hear of it. */
+/* Returns owned (free with xyl_shm_node_destroy); NULL: no memory.
+ * xyl_shm_node_join reports all other trouble, since all members must learn of
+ * it. */
 xyl_shm_node_t *xyl_shm_node_create(const xyl_shm_node_params_t *params);
-/* NULL is allowed, for these three. */
+/* These three accept NULL for `node`. */
 void xyl_shm_node_destroy(xyl_shm_node_t *node);
 void xyl_shm_node_offer(const xyl_shm_node_t *node,
                         xyl_shm_member_t *member_out);
-/* The members are all that share memory, in the order of ranks; they are
- * copied. The process of the first one must not have ended, or destroyed its
- * node, before all have joined. After trouble the node can only be destroyed.
- */
+/* `members`, which are copied, are all processes that share memory, in the
+ * order of ranks. The first member's process must neither end nor destroy its
+ * node before all have joined. After trouble the node can only be destroyed. */
 xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
                                     const xyl_shm_member_t *members,
                                     uint32_t count, uint32_t own_rank);
 
-/* After joining, and before the others are told that it went well: this member
- * may sleep. */
+/* Says that this member may sleep. Called after joining, before this member
+ * reports its success to the others. */
 void xyl_shm_node_may_sleep(xyl_shm_node_t *node);
-/* When all have joined. */
+/* Called when all members have joined. */
 void xyl_shm_node_settle(xyl_shm_node_t *node);
 
 /* After joining. Borrowed. */
 xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node);
-/* Readable when this member was woken; `sleeps` empties it. */
+/* Readable when another member has woken this one; `sleeps` empties it. */
 int xyl_shm_node_wake_fd(const xyl_shm_node_t *node);
 
-/* In words, for a warning. */
+/* The trouble in words, for a warning. */
 const char *xyl_shm_trouble_text(xyl_shm_trouble_t trouble);
 
 #endif

@@ -4,25 +4,24 @@
 
 enum {
     LINE_BYTES = 128,
-    FEW_BANKS = 4,         /* of small grains */
-    FIRST_BYTES = 1 << 20, /* that a program goes round in at first */
-    TURNS_OF_NEW = 8,      /* between two windows that it had not before */
-    LEAST_ROUND = 4,       /* windows */
-    WASTE = 8,             /* of a window, in large grains, at most: one part in
-                              so many */
+    FEW_BANKS = 4,         /* banks of small grains; the others follow */
+    FIRST_BYTES = 1 << 20, /* of the rotation at first */
+    TURNS_OF_NEW = 8,      /* windows taken per new one in the rotation */
+    LEAST_ROUND = 4,       /* windows in the rotation, at least */
+    WASTE = 8, /* large grains may waste one part in so many of a window */
     PARTS = XYL_SHM_POOL_GRAINS, /* of a grain */
     GRAINS_ALL = XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS,
-    FIRST_PART = 1 + GRAINS_ALL /* name */
+    FIRST_PART = 1 + GRAINS_ALL /* the name of the first part */
 };
 
-/* The first lines are the banks' words. */
+/* The banks' words lie first, in a line each. */
 static _Atomic uint64_t *bank_word(const xyl_shm_pool_t *pool, uint32_t bank)
 {
     return (_Atomic uint64_t *)(void *)(pool->memory +
                                         (size_t)bank * LINE_BYTES);
 }
 
-/* Behind them are the grains'. */
+/* The grains' words follow those of the banks. */
 static _Atomic uint64_t *grain_word(const xyl_shm_pool_t *pool, uint32_t bank,
                                     uint32_t grain)
 {
@@ -30,8 +29,8 @@ static _Atomic uint64_t *grain_word(const xyl_shm_pool_t *pool, uint32_t bank,
            (size_t)bank * XYL_SHM_POOL_GRAINS + grain;
 }
 
-/* A quarter of the pool are banks of small grains; each of the last two is
- * large enough for any window. Returns all bytes. */
+/* The banks of small grains have a quarter of the pool; each of the last two
+ * banks has room for any window. Returns the bytes of all. */
 static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
 {
     const size_t large = bytes / 8 * 3 / XYL_SHM_POOL_GRAINS + 1;
@@ -70,7 +69,7 @@ void xyl_shm_pool_detach(xyl_shm_pool_t *pool)
 
 /* ---- windows ---- */
 
-/* Grains; more than a bank has: it does not fit. */
+/* The grains for `bytes`; above XYL_SHM_POOL_GRAINS if they do not fit. */
 static uint64_t grains_for(const xyl_shm_bank_t *bank, size_t bytes)
 {
     return bank->grain == 0 ? UINT64_MAX
@@ -83,7 +82,7 @@ static uint64_t run_of(uint32_t first, uint64_t grains)
     return UINT64_MAX >> (XYL_SHM_POOL_GRAINS - grains) << first;
 }
 
-/* The first of so many free grains in a row; GRAINS: there are none. */
+/* The first of `grains` free grains in a row; GRAINS: there are none. */
 static uint32_t find_run(uint64_t taken, uint64_t grains)
 {
     uint64_t begins = ~taken, has = 1, more;
@@ -96,15 +95,15 @@ static uint32_t find_run(uint64_t taken, uint64_t grains)
                        : (uint32_t)__builtin_ctzll(begins);
 }
 
-/* The first that is free from grain `before` on, or else of all. GRAINS: the
- * bank has no room. */
+/* Takes the first free run from grain `before` on, or else the first of all.
+ * GRAINS: the bank has no room. */
 static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
                         uint64_t grains, uint64_t before)
 {
     _Atomic uint64_t *word = bank_word(pool, bank);
     uint64_t taken = xyl_shm_get(pool->shm, word), first;
 
-    /* Where a swap fails another rank's has succeeded. */
+    /* A swap fails only if another rank's swap has succeeded. */
     do {
         first = find_run(taken | ((UINT64_C(1) << before) - 1), grains);
         if (first == XYL_SHM_POOL_GRAINS)
@@ -116,9 +115,9 @@ static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
     return (uint32_t)first;
 }
 
-/* How many windows a quiet program goes round in, of those of the banks of one
- * size from `bank` on. Few at first, since what is new costs every rank faults:
- * one more in so many turns. */
+/* How many windows the rotation of a quiet program has, in the banks of one
+ * size from `bank` on. New memory costs every rank faults, so the rotation
+ * begins with few windows and grows by one in TURNS_OF_NEW. */
 static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
                               uint64_t runs, size_t bytes, uint64_t before)
 {
@@ -134,9 +133,9 @@ static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
     return wanted < LEAST_ROUND ? (uint64_t)LEAST_ROUND : wanted;
 }
 
-/* The banks of one size with which a window begins: of large grains if it fills
- * them, so that there is room for short ones in the others. BANKS: it fits into
- * none. */
+/* The first bank of the size to try first: large grains for a window that fills
+ * them, which leaves the small grains to short windows. BANKS: the window fits
+ * into none. */
 static uint32_t first_bank(const xyl_shm_pool_t *pool, size_t bytes)
 {
     const xyl_shm_bank_t *large = &pool->banks[FEW_BANKS];
@@ -162,8 +161,8 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
     place = before / bytes % windows_round(pool, first, runs, bytes, before);
     round = (uint32_t)(place / runs);
     for (i = 0; i < XYL_SHM_POOL_BANKS; i++) {
-        /* The one whose turn it is, those before it, those behind it, and the
-         * others. */
+        /* The bank whose turn it is, the banks before it, the banks behind it,
+         * the banks of the other size. */
         bank = (first + (i <= round ? round - i : i)) % XYL_SHM_POOL_BANKS;
         grains = grains_for(&pool->banks[bank], bytes);
         if (grains > XYL_SHM_POOL_GRAINS)
@@ -177,7 +176,7 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
     return 0;
 }
 
-/* Returns what was taken before. */
+/* Returns the word from before. */
 static uint64_t run_free(const xyl_shm_pool_t *pool, _Atomic uint64_t *word,
                          uint64_t run)
 {
@@ -196,7 +195,7 @@ static size_t part_bytes(const xyl_shm_bank_t *bank)
     return bank->grain / PARTS / LINE_BYTES * LINE_BYTES;
 }
 
-/* Parts of a grain; more than it has: it does not fit. */
+/* The parts for `bytes`; above PARTS if a grain has no room for them. */
 static uint64_t parts_for(const xyl_shm_bank_t *bank, size_t bytes)
 {
     size_t part = part_bytes(bank);
@@ -204,13 +203,13 @@ static uint64_t parts_for(const xyl_shm_bank_t *bank, size_t bytes)
     return part == 0 ? UINT64_MAX : (bytes + part - 1) / part;
 }
 
-/* Worth a grain that is split: it has room for two. */
+/* 1: a split grain has room for two such windows, so splitting pays. */
 static int is_split_for(const xyl_shm_bank_t *bank, size_t bytes)
 {
     return parts_for(bank, bytes) <= PARTS / 2;
 }
 
-/* What it takes of a bank. */
+/* The bytes that a window takes from a bank. */
 static size_t part_costs(const xyl_shm_bank_t *bank, size_t bytes)
 {
     uint64_t grains = grains_for(bank, bytes);
@@ -225,7 +224,7 @@ static uint32_t part_name(uint32_t bank, uint32_t grain, uint32_t part)
     return FIRST_PART + (bank * XYL_SHM_POOL_GRAINS + grain) * PARTS + part;
 }
 
-/* So many parts of a grain that is split; PARTS: there is no room. */
+/* Takes `parts` parts of a split grain; PARTS: there is no room. */
 static uint32_t take_of_grain(const xyl_shm_pool_t *pool,
                               _Atomic uint64_t *word, uint64_t parts)
 {
@@ -241,7 +240,7 @@ static uint32_t take_of_grain(const xyl_shm_pool_t *pool,
     return first;
 }
 
-/* Of those that are split. 0: they have no room. */
+/* Takes parts of a grain that is split already. 0: there is no room. */
 static uint32_t take_of_split(const xyl_shm_pool_t *pool, uint32_t bank,
                               size_t bytes)
 {
@@ -260,7 +259,8 @@ static uint32_t take_of_split(const xyl_shm_pool_t *pool, uint32_t bank,
     return 0;
 }
 
-/* Splits a grain, or takes as many as it needs. 0: there is none. */
+/* Takes and splits a grain, or takes a window of whole grains. 0: there is no
+ * room. */
 static uint32_t take_new(const xyl_shm_pool_t *pool, uint32_t bank,
                          size_t bytes)
 {
@@ -278,7 +278,7 @@ static uint32_t take_new(const xyl_shm_pool_t *pool, uint32_t bank,
     while (
         !pool->shm->ops->swap(pool->shm, grain_word(pool, bank, grain), &none,
                               run_of(0, parts_for(&pool->banks[bank], bytes))))
-        assert(none == 0); /* nobody else may */
+        assert(none == 0); /* no other rank may write the word */
     return part_name(bank, grain, 0);
 }
 
@@ -298,7 +298,7 @@ uint32_t xyl_shm_pool_take_part(const xyl_shm_pool_t *pool, size_t bytes)
     return part;
 }
 
-/* The last one takes the grain along. */
+/* Freeing the last part of a grain frees the grain. */
 static void part_free(const xyl_shm_pool_t *pool, uint32_t part, size_t bytes)
 {
     uint32_t at = (part - FIRST_PART) / PARTS, bank = at / XYL_SHM_POOL_GRAINS,
@@ -324,7 +324,7 @@ static char *part_address(xyl_shm_pool_t *pool, uint32_t part, size_t bytes,
            first * part_bytes(bank);
 }
 
-/* ---- any ---- */
+/* ---- windows and parts ---- */
 
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes)

@@ -1,30 +1,30 @@
 /* The windows of a node, for all of its teams: memory in which ranks run ahead
- * of each other. Any rank takes windows and gives them back, without a lock;
- * one that is held up, or killed, in the middle of it keeps nobody else from
- * doing so.
+ * of each other. Any rank takes and frees windows, without a lock: a rank that
+ * is held up or killed in the middle of this blocks no other.
  *
- * The pool is cut into banks, and each bank into 64 grains, of which a word
- * says which are taken. A window is a run of grains of one bank, taken by one
- * swap and given back by one. Small grains come first, but for windows that
- * fill large ones, and a quiet program goes round in the first banks that fit,
- * as many of them as make up the bytes that had better be written before the
- * same lines are (few at first, since new memory costs faults): writing to
- * lines that another rank has just read takes several times as long as to those
- * that it has read some time ago.
+ * The pool is cut into banks, and each bank into 64 grains; the bank's word has
+ * a bit per taken grain. A window is a run of grains of one bank; one swap
+ * takes a window, one swap frees it. Windows come from banks of small grains
+ * first, unless they fill large grains.
  *
- * What is much shorter than a grain is a part of one, so that it does not take
- * the room of a window: a grain that is split has a word of its own, which says
- * which of its parts are taken.
+ * A write to lines that another rank has just read takes several times as long
+ * as to lines read some time ago. So the windows of a quiet program rotate
+ * through the first banks that fit, over `reuse_bytes` (less at first, since
+ * new memory costs faults).
+ *
+ * A window much shorter than a grain is a part of a split grain, so that it
+ * does not take up a whole one. A split grain has a word of its own, with a bit
+ * per taken part.
  *
  *     free --> taken, its word 0 --> split, its word not 0
- *       ^        a window, or          parts are taken and given back
+ *       ^        a window, or          parts are taken and freed
  *       |        about to be split           |
  *       '------- its word 0 <----------------' the last part
  *
- * A grain's word is written by whoever has taken the grain while it is 0, and
- * by anybody else only while it is not.
+ * While a grain's word is 0 only the rank that has taken the grain writes it;
+ * while the word is not 0, any rank does.
  *
- * The progressing thread, but for attach and detach, as shm.h's. */
+ * The progressing thread, except attach and detach, as in shm.h. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
 #define XYL_PROGRESS_SHM_POOL_H
 
@@ -38,9 +38,9 @@ enum {
 };
 
 typedef struct xyl_shm_bank {
-    size_t at, grain; /* in the memory; bytes */
-    uint64_t seen;    /* bits of grains that this rank has asked for before */
-    uint64_t parts_seen[XYL_SHM_POOL_GRAINS]; /* and of their parts */
+    size_t at, grain; /* offset in the memory; bytes of a grain */
+    uint64_t seen;    /* a bit per grain that this rank has used before */
+    uint64_t parts_seen[XYL_SHM_POOL_GRAINS]; /* a bit per part, likewise */
 } xyl_shm_bank_t;
 
 typedef struct xyl_shm_pool {
@@ -51,28 +51,29 @@ typedef struct xyl_shm_pool {
     xyl_shm_bank_t banks[XYL_SHM_POOL_BANKS];
 } xyl_shm_pool_t;
 
-/* About that much, on all ranks of the node with the same key. The largest
- * window has three eighths of it. `reuse_bytes`, of this rank's choice, had
- * better be written before the same memory is. 0: the memory cannot be had. */
+/* Attaches about `bytes`, shared by all ranks of the node with the same key.
+ * The largest window has three eighths of them. This rank chooses
+ * `reuse_bytes`, the bytes to write before it writes the same memory again. 0:
+ * there is no memory. */
 int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
                         size_t bytes, size_t reuse_bytes);
 void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
 
-/* A window of at least `bytes`, not 0; its name, alike on all ranks and not
- * above BANKS * GRAINS. 0: none is free. `before` are the bytes of all
- * windows that the same team has asked for before: windows that follow each
- * other are neighbours, and a team that has moved much goes round in more. */
+/* Takes a window of at least `bytes`, not 0; returns its name, equal on all
+ * ranks and at most BANKS * GRAINS. 0: none is free. `before` is the sum of the
+ * bytes that the same team has asked for before: successive windows are
+ * neighbours, and the rotation covers more memory as the sum grows. */
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
                            uint64_t before);
-/* The same of what is short, and need not be where the one before was; named up
- * to NAME_MAX. */
+/* The same for a short window, in no particular place; names go up to
+ * NAME_MAX. */
 uint32_t xyl_shm_pool_take_part(const xyl_shm_pool_t *pool, size_t bytes);
-/* Once, with the same bytes, by whichever rank. */
+/* Any one rank frees a window, once, with the same bytes. */
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes);
-/* 1: there can be a window of that name. */
+/* 1: a window of that name and size can exist. Not for parts of grains. */
 int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes);
-/* Where it is. *is_new: this rank has not had all of it before. */
+/* A window's address. *is_new: 1 if some of it is new to this rank. */
 char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
                            int *is_new);
 

@@ -18,7 +18,7 @@ static void insert_after(xyl_range_t *range, xyl_range_t *added)
     range->next = added;
 }
 
-/* Takes in the range behind it. */
+/* Merges a range with the next. */
 static void absorb_next(xyl_range_t *range)
 {
     xyl_range_t *next = range->next;
@@ -64,7 +64,7 @@ void xyl_ranges_fini(xyl_ranges_t *ranges)
     }
 }
 
-/* How many bytes at the range's begin are of no use. */
+/* The bytes from the range's begin to a multiple of `align`. */
 static uint64_t gap_of(const xyl_range_t *range, uint64_t align)
 {
     return (align - range->begin % align) % align;

@@ -1,6 +1,6 @@
-/* Hands out ranges of some memory without touching that: what it remembers is
- * kept elsewhere. First fit, neighbours that are free become one. Made for few
- * and large pieces: taking and giving back walk along a list. */
+/* Hands out ranges of some memory without touching it: the records lie
+ * elsewhere. First fit; neighbouring free ranges are merged. For few and large
+ * ranges: taking and giving back walk along a list. */
 #ifndef XYL_PROGRESS_SHM_RANGES_H
 #define XYL_PROGRESS_SHM_RANGES_H
 
@@ -11,18 +11,18 @@
 typedef struct xyl_range xyl_range_t;
 
 typedef struct xyl_ranges {
-    xyl_range_t *first; /* by place; all bytes are in one */
+    xyl_range_t *first; /* by place; together they hold all bytes */
 } xyl_ranges_t;
 
-/* 0 ... bytes - 1, free. 0: no memory. */
+/* One free range, 0 ... bytes - 1. 0: no memory. */
 int xyl_ranges_init(xyl_ranges_t *ranges, uint64_t bytes);
 void xyl_ranges_fini(xyl_ranges_t *ranges);
 
-/* Where `bytes` (not 0) are from now on taken, at a multiple of `align`;
- * XYL_RANGES_NONE: nowhere. */
+/* Takes `bytes` (not 0) at a multiple of `align`; returns their place.
+ * XYL_RANGES_NONE: there is no room. */
 uint64_t xyl_ranges_take(xyl_ranges_t *ranges, uint64_t bytes, uint64_t align);
 
-/* What was taken at `begin` is free. Returns its bytes; 0: nothing was. */
+/* Frees the range taken at `begin`. Returns its bytes; 0: none begins there. */
 uint64_t xyl_ranges_give(xyl_ranges_t *ranges, uint64_t begin);
 
 #endif

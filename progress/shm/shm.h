@@ -1,13 +1,12 @@
 /* Memory that the ranks of a node share. Stages lay their own structures out in
- * it, copy as runtime/base/observer.h says, and tell each other by flags: words
- * with one writer, which only grow. A stage that does so and polls its flags
- * from an engine source also runs in the simulator, on ordinary memory and with
- * the time charged that copies and flags take.
+ * this memory, copy as runtime/base/observer.h says, and signal each other by
+ * flags: words with one writer, whose values only grow. A stage that keeps to
+ * this and polls its flags from an engine source also runs in the simulator, on
+ * ordinary memory, with the time charged that copies and flags take.
  *
- * Ranks here are ranks of the job. All functions are called by the progressing
- * thread, but for attach and detach, which are called by any, one at a time,
- * and xylem_alloc's, which any thread calls.
- */
+ * Ranks here are ranks of the job. The progressing thread calls all functions,
+ * except attach and detach (any thread, one at a time), and heap_alloc and
+ * heap_free (any thread). */
 #ifndef XYL_PROGRESS_SHM_SHM_H
 #define XYL_PROGRESS_SHM_SHM_H
 
@@ -22,55 +21,58 @@ typedef uint64_t (*xyl_shm_get_fn)(xyl_shm_t *shm,
 
 typedef struct xyl_shm_ops {
     const char *name;
-    /* `bytes` of memory, cleared: the same for all ranks of the node that ask
-     * with the same key and size. NULL: there is none. */
+    /* `bytes` of memory, cleared at first: the same memory for all ranks of the
+     * node that ask with the same key and size. NULL: there is none. */
     void *(*attach)(xyl_shm_t *shm, uint64_t key, size_t bytes);
-    /* The last one to detach gives it back. */
+    /* The last rank to detach frees the memory. */
     void (*detach)(xyl_shm_t *shm, uint64_t key);
-    /* This rank will soon need all of this: faults are cheaper together. NULL:
-     * there are none. */
+    /* Takes the page faults of this memory now, all together, which is cheaper.
+     * NULL: the memory has no faults. */
     void (*prepare)(xyl_shm_t *shm, void *memory, size_t bytes);
-    /* Everything written before is there for whoever sees `value` by `get`.
-     * Those of the `count` readers that sleep are woken. */
+    /* A rank that sees `value` by `get` sees everything written before. Wakes
+     * those of the `count` readers that sleep. */
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                 const uint32_t *readers, uint32_t count);
-    /* NULL: a load does; see xyl_shm_get. */
+    /* NULL: a load; see xyl_shm_get. */
     xyl_shm_get_fn get;
-    /* For the few words that several ranks write: stores `value` where
-     * *expected is, 1; or sets *expected to what is there, 0. Sequentially
-     * consistent, so that whoever marks a word and then looks sees what was set
-     * before, or is seen; wakes nobody. */
+    /* For the few words that several ranks write. If the word is *expected,
+     * stores `value` and returns 1; else sets *expected to the word and returns
+     * 0. Sequentially consistent: a rank that marks a word and then looks sees
+     * a flag set before, or the setter sees the mark. Wakes no rank. */
     int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                 uint64_t value);
-    /* Adds 1 to a word, as by swap; returns the sum. NULL: by swap. */
+    /* Adds 1 to a word with swap's ordering; returns the sum. NULL: use swap.
+     */
     uint64_t (*add)(xyl_shm_t *shm, _Atomic uint64_t *word);
-    /* From 1 on, `set` wakes this rank; looks at flags come after it. From 0 on
-     * it does not. NULL: nobody sleeps. */
+    /* 1: from now on `set` wakes this rank, which looks at its flags after this
+     * call. 0: no longer. NULL: ranks never sleep. */
     void (*sleeps)(xyl_shm_t *shm, int is_asleep);
-    /* A rank's memory that the others of the node read where it lies.
-     * heap_alloc: 64-byte aligned; NULL: no memory. NULL: there is no heap. */
+    /* The heap: memory of this rank that the other ranks of the node read in
+     * place. heap_alloc: aligned to 64 bytes; returns NULL if there is no
+     * memory. NULL: there is no heap. */
     void *(*heap_alloc)(xyl_shm_t *shm, size_t bytes);
     void (*heap_free)(xyl_shm_t *shm, void *memory);
-    /* The name for the other ranks of memory inside this rank's heap; 0: it is
-     * not all inside. */
+    /* The name by which other ranks find memory of this rank's heap; 0: not all
+     * bytes are in the heap. */
     uint64_t (*share)(xyl_shm_t *shm, const void *memory, size_t bytes);
-    /* Where the memory that `rank` calls `name` is here; NULL: cannot see it.
-     */
+    /* The address in this process of the memory that `rank` has named `name`;
+     * NULL: this process cannot map it. */
     const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                         size_t bytes);
-    /* Copies what lies at `from` in the memory of `rank`, any of it, to `to`.
-     * 0: this rank may not, or it is not there any more. NULL: nobody can. */
+    /* Copies bytes from address `from` of the process of `rank`, in any of its
+     * memory, to `to`. 0: the system refuses, or the memory is gone. NULL: no
+     * rank can. */
     int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                 size_t bytes);
 } xyl_shm_ops_t;
 
 struct xyl_shm {
     const xyl_shm_ops_t *ops;
-    /* One that has no more than so many attached at once finds room for each,
-     * whatever the others do. */
+    /* A rank with at most so many keys attached at once has room for each,
+     * whatever the other ranks attach. */
     uint32_t keys_max;
-    /* How often to look again before doing what another rank may be about to
-     * do, for each rank that is asked before this one; 0: not at all. */
+    /* How often a rank looks again, per rank whose turn comes before its own,
+     * before it does work that such a rank may be about to do; 0: never. */
     uint32_t patience;
 };
 
@@ -87,8 +89,8 @@ static inline void xyl_shm_pause(void)
 static inline uint64_t xyl_shm_get_by(xyl_shm_get_fn get, xyl_shm_t *shm,
                                       const _Atomic uint64_t *flag)
 {
-    /* Sequentially consistent for those who are about to sleep; it costs no
-     * more than an acquiring load. */
+    /* Sequentially consistent for a rank that is about to sleep; this costs no
+     * more than an acquire. */
     return get == NULL ? atomic_load(flag) : get(shm, flag);
 }
 

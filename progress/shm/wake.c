@@ -1,10 +1,10 @@
-/* Flags, and how those are woken who wait for one asleep:
+/* Flags, and waking the ranks that sleep while they wait for one:
  *
- * setter:  stores the flag,              then looks whether anybody sleeps
- * sleeper: says that it goes to sleep,   then looks at its flags
+ * setter:  stores the flag,          then looks whether any rank sleeps
+ * sleeper: announces its sleep,      then looks at its flags
  *
- * One of the two sees the other, as these four are sequentially consistent. A
- * load of this kind costs no more than one that acquires. */
+ * These four accesses are sequentially consistent, so one of the two sees the
+ * other. Such a load costs no more than an acquire. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 
 enum { DRAINS_MAX = 64 };
 
-/* For reading and writing: to write to a pipe that nobody reads, as its owner
- * has just died, would end this process. -1: the system refuses it. */
+/* Opens a pipe for reading and writing: if its owner has died, a write to a
+ * pipe without a reader would end this process. -1: the system refuses. */
 static int wake_open(const xyl_shm_member_t *member)
 {
     return xyl_shm_node_open(member->pid, member->wake_fd, member->wake_inode,
@@ -34,7 +34,8 @@ void xyl_shm_node_wakes_open(xyl_shm_node_t *node)
     }
 }
 
-/* A pipe that could not be opened before, for lack of descriptors. */
+/* Opens a pipe that xyl_shm_node_wakes_open could not open, as for lack of
+ * descriptors. */
 static int wake_open_late(xyl_shm_node_t *node, const xyl_shm_member_t *member)
 {
     int fd = wake_open(member);
@@ -57,10 +58,10 @@ static void wake_peer(xyl_shm_node_t *node, xyl_shm_node_peer_t *peer)
         peer->wake_fd = wake_open_late(node, &peer->member);
     if (peer->wake_fd != XYL_SHM_FD_FAILED &&
         write(peer->wake_fd, &byte, 1) < 0)
-        return; /* full: it is being woken already */
+        return; /* the pipe is full: its owner is being woken already */
 }
 
-/* Whoever takes a sleeper's word that it sleeps is the one to wake it. */
+/* The rank that clears a sleeper's is_asleep wakes the sleeper. */
 static void wake_readers(xyl_shm_node_t *node, const uint32_t *readers,
                          uint32_t count)
 {
@@ -96,7 +97,7 @@ void xyl_shm_node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
     atomic_store_explicit(flag, value, memory_order_release);
 }
 
-/* A byte that comes after this ends the next sleep early, no more. */
+/* A byte that comes later does no harm: it ends the next sleep early. */
 static void drain(const xyl_shm_node_t *node)
 {
     char bytes[64];
