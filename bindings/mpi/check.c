@@ -1,15 +1,15 @@
-/* What would be taken over of a command, for "xylem-preload --check". The
- * program is looked at and never run: which libraries it has the system's
- * loader says, and which MPI that is the front. One thread.
+/* Tells what the binding would take over in a command, for "xylem-preload
+ * --check". The program is read and never run: the system's loader tells its
+ * libraries, and the front tells which MPI that is. One thread.
  *
  *   xylem-mpi-check SAID WORD...
  *
- *   SAID   what the launcher says of its version; "": there is none
- *   WORD   of its command line, or of the command
+ *   SAID   the launcher's version text; "": there is no launcher
+ *   WORD   of the launcher's command line, or of the command
  *
- * A program is the first word that is one with MPI, as options of launchers
- * have values of all kinds, and programs such as env start others. Ends with 0
- * if something is taken over of each program of the job. */
+ * The program is the first word that is a program with MPI, as options of
+ * launchers have values of all kinds, and programs such as env start others.
+ * Exits with 0 if the binding takes over collectives of every program. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -27,26 +27,26 @@
 
 enum { LINE_BYTES = PATH_MAX + 256 };
 
-/* A file in memory; bytes 0: there is none, or it is no program. */
+/* A file in memory; NULL: there is no such file, or it is empty. */
 typedef struct image {
     const char *bytes;
     size_t count;
 } image_t;
 
-/* What a word is. */
+/* The kind of a word. */
 typedef enum kind {
     NO_PROGRAM,
-    OTHER,  /* a program of another system, or none at all */
-    SCRIPT, /* starts others */
+    OTHER,  /* a file that is no program of this system */
+    SCRIPT, /* starts other programs */
     PLAIN,  /* without MPI */
-    STATIC, /* has MPI's functions itself */
-    DYNAMIC /* has a library of MPI */
+    STATIC, /* contains MPI's functions */
+    DYNAMIC /* loads an MPI library */
 } kind_t;
 
 typedef struct program {
     kind_t kind;
     char path[PATH_MAX];
-    char library[PATH_MAX]; /* of MPI */
+    char library[PATH_MAX]; /* the MPI library */
 } program_t;
 
 /* ---- files of programs ---- */
@@ -77,7 +77,7 @@ static void image_close(image_t image)
         munmap((void *)(uintptr_t)image.bytes, image.count);
 }
 
-/* NULL: it does not lie within the file. */
+/* NULL: the part does not lie within the file. */
 static const void *part(image_t image, size_t offset, size_t count)
 {
     return offset <= image.count && count <= image.count - offset
@@ -85,7 +85,7 @@ static const void *part(image_t image, size_t offset, size_t count)
                : NULL;
 }
 
-/* NULL: it is no program of this system. */
+/* NULL: the file is no program of this system. */
 static const ElfW(Ehdr) * header_of(image_t image)
 {
     const ElfW(Ehdr) *header = part(image, 0, sizeof *header);
@@ -99,7 +99,7 @@ static const ElfW(Ehdr) * header_of(image_t image)
                : NULL;
 }
 
-/* The path of its loader; NULL: it has none. */
+/* The path of a program's loader; NULL: the program has none. */
 static const char *loader_of(image_t image, const ElfW(Ehdr) * header)
 {
     const ElfW(Phdr) *entry =
@@ -133,7 +133,7 @@ static int table_defines(image_t image, const ElfW(Shdr) * table,
     return 0;
 }
 
-/* Whether a program or a library has a function itself. */
+/* Whether a program or a library defines a function. */
 static int defines(image_t image, const char *name)
 {
     const ElfW(Ehdr) *header = header_of(image);
@@ -153,7 +153,7 @@ static int defines(image_t image, const char *name)
     return 0;
 }
 
-/* ---- its libraries ---- */
+/* ---- libraries of a program ---- */
 
 static int file_defines(const char *path, const char *name)
 {
@@ -181,7 +181,7 @@ static int line_names_mpi(char *line, char *library)
     return 1;
 }
 
-/* Asks the loader, which then does not start the program. */
+/* Asks the loader for the libraries; it does not start the program. */
 static int library_find(const char *loader, const char *path, char *library)
 {
     char line[LINE_BYTES];
@@ -220,7 +220,7 @@ static int is_program(const char *path)
            access(path, X_OK) == 0;
 }
 
-/* As a launcher finds it. 0: there is none. */
+/* Finds a program as launchers do; 0: there is none. */
 static int path_find(const char *word, char path[PATH_MAX])
 {
     const char *at = getenv("PATH");
@@ -261,7 +261,8 @@ static kind_t kind_of(program_t *program)
     return kind;
 }
 
-/* The program among the words up to ":", and how many words these are. */
+/* Finds the program among the words up to ":"; returns how many words they are,
+ * with the ":". */
 static size_t program_find(char **words, program_t *program_out)
 {
     program_t program;
@@ -276,7 +277,7 @@ static size_t program_find(char **words, program_t *program_out)
             program.kind = kind_of(&program);
         else if (strchr(words[i], '/') == NULL)
             continue;
-        /* A file that is named and not there is worth a word. */
+        /* A path without a program is reported, unless a program follows. */
         if (program.kind >= STATIC || program_out->path[0] == '\0' ||
             program_out->kind == NO_PROGRAM)
             *program_out = program;
@@ -284,9 +285,10 @@ static size_t program_find(char **words, program_t *program_out)
     return i + (words[i] != NULL);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* MPIs whose launchers start each other's programs; NULL: unknown. */
+/* The family of an MPI; launchers of a family start programs of all its MPIs.
+ * NULL: unknown. */
 static const char *family_of(const char *text)
 {
     static const struct {
@@ -304,7 +306,7 @@ static const char *family_of(const char *text)
     return NULL;
 }
 
-/* Beside this program, or above its folder. */
+/* Loads the front from the folder of this program, or from the one above. */
 static xmpi_check_t front_open(void)
 {
     static const char *const places[] = {"", "/.."};
@@ -353,7 +355,7 @@ static int mpi_print(const program_t *program, const char *said)
     return is_taken;
 }
 
-/* 1: something is taken over. */
+/* 1: the binding takes over the program's collectives. */
 static int program_print(const program_t *program, const char *said)
 {
     static const char *const reasons[] = {

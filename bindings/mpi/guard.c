@@ -1,10 +1,10 @@
-/* Ranks without the binding: those of another program of the job, or whose
- * environment lacks LD_PRELOAD. They would not take part in what the others
- * agree upon, and cannot be asked. But on this node the system knows which
- * processes the launcher has begun, and which libraries they have.
+/* Ranks without the binding: they run another program of the job, or their
+ * environment lacks LD_PRELOAD. They would not take part in the agreements of
+ * the other ranks, and cannot answer. But on this node the system knows which
+ * processes the launcher has started, and which libraries they have.
  *
- * What cannot be found out (another node, a launcher in another container) is
- * taken for good. */
+ * Ranks that cannot be seen (on another node, or with a launcher in another
+ * container) are taken to have the binding. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,18 +18,18 @@
 enum {
     PATH_BYTES = 128,
     ENVIRONMENT_BYTES = 1 << 20,
-    GENERATIONS = 6, /* from the launcher to a rank, shells between them */
+    GENERATIONS = 6, /* from the launcher to a rank, with shells between */
     PROCESSES_MAX = 4096
 };
 
-/* Equal in processes of one job. */
+/* Variables that are equal in all processes of a job. */
 static const char *const marks[] = {
     "PMIX_NAMESPACE", "PMI_JOBID",     "PMI_SIZE",       "OMPI_COMM_WORLD_SIZE",
     "SLURM_JOB_ID",   "SLURM_STEP_ID", "MPI_LOCALNRANKS"};
 
-/* ---- what the system says of a process ---- */
+/* ---- what the system knows of a process ---- */
 
-/* Reads a file of /proc; "": it cannot be read. Bytes of 0 stay. */
+/* Reads a file of /proc, with its bytes of 0; "": it cannot be read. */
 static size_t proc_read(long process, const char *name, char *text,
                         size_t bytes)
 {
@@ -60,7 +60,8 @@ static const char *value_in(const char *environment, size_t length,
     return NULL;
 }
 
-/* Whether a variable has the same value here and there, or none. */
+/* Whether a variable has the same value in this process and in `environment`,
+ * or is set in neither. */
 static int is_same_in(const char *environment, size_t length, const char *name)
 {
     const char *mine = getenv(name);
@@ -70,7 +71,7 @@ static int is_same_in(const char *environment, size_t length, const char *name)
                                           : strcmp(mine, theirs) == 0;
 }
 
-/* What a process is to this one. */
+/* A process as seen from this one. */
 typedef enum kin { STRANGER, OF_JOB, OF_JOB_AND_PRELOADED } kin_t;
 
 static kin_t kin_of(long process)
@@ -94,7 +95,7 @@ static kin_t kin_of(long process)
     return is_preloaded ? OF_JOB_AND_PRELOADED : OF_JOB;
 }
 
-/* 0: unknown. */
+/* The parent of a process; 0: unknown. */
 static long parent_of(long process)
 {
     char text[1024];
@@ -102,14 +103,14 @@ static long parent_of(long process)
     long parent = 0;
 
     proc_read(process, "stat", text, sizeof text);
-    end = strrchr(text, ')'); /* of its name */
+    end = strrchr(text, ')'); /* the end of the process's name */
     if (end == NULL || sscanf(end + 1, " %*c %ld", &parent) != 1)
         return 0;
     return parent;
 }
 
-/* Whether it has mapped the MPI library, but not the binding. The system takes
- * half a millisecond to write this, and more while other ranks ask as well. */
+/* Whether a process has mapped the MPI library, but not the binding. The system
+ * takes half a millisecond to tell, and more while other ranks ask, too. */
 static int is_mapped_without(long process, const char *library)
 {
     char path[PATH_BYTES], line[4096 + 128];
@@ -128,22 +129,22 @@ static int is_mapped_without(long process, const char *library)
     return has_mpi && !has_binding;
 }
 
-/* A rank without the binding. Who has this rank's LD_PRELOAD has what it
- * brought here. */
+/* Whether a process is a rank without the binding. A process with this rank's
+ * LD_PRELOAD has the binding, as this rank has. */
 static int is_without(long process, const char *library)
 {
     return kin_of(process) == OF_JOB && is_mapped_without(process, library);
 }
 
-/* ---- those that the launcher has begun ---- */
+/* ---- the processes that the launcher has started ---- */
 
 typedef struct search {
     const char *library;
     int left;    /* processes to look at */
-    int without; /* found */
+    int without; /* ranks without the binding that were found */
 } search_t;
 
-/* Children of children, as deep as GENERATIONS.
+/* Looks at the children of a process, and at theirs, `generations` deep.
  * NOLINTBEGIN(misc-no-recursion) */
 static void search_below(search_t *search, long process, int generations)
 {
@@ -176,8 +177,7 @@ static void search_below(search_t *search, long process, int generations)
 }
 /* NOLINTEND(misc-no-recursion) */
 
-/* The first process above this one that is none of the job; 0: none is known.
- */
+/* The first ancestor of this process that is not of the job; 0: unknown. */
 static long launcher_find(void)
 {
     long process = getpid();
@@ -189,9 +189,9 @@ static long launcher_find(void)
     return process > 1 && i > 0 && i < GENERATIONS ? process : 0;
 }
 
-/* ---- what comes of it ---- */
+/* ---- the verdict ---- */
 
-/* How many ranks this node has, as the launcher says; 0: it does not. */
+/* The number of ranks on this node; 0: the launcher does not say. */
 static int ranks_of_node(void)
 {
     const char *said = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -217,7 +217,7 @@ static int guard_look(void)
     if (search.without == 0)
         return 1;
     if (ranks_of_node() == xmpi_state.size) {
-        /* All ranks have found the same. */
+        /* All ranks are on this node and have found the same. */
         fprintf(stderr,
                 "xylem-mpi: rank %d: %d ranks of the job run without the "
                 "binding; MPI is used alone\n",

@@ -1,20 +1,20 @@
-/* Who moves xylem's data, and finishes what it completes, while the program is
- * in MPI.
+/* Progress: the hook moves xylem's data, and finishes operations that have
+ * completed, while the program is in MPI.
  *
- * xylem completes an operation on whichever thread makes progress; there it is
- * only put on a list. It is finished, by calls of MPI's, in xmpi_hook, which is
+ * xylem completes an operation on the thread that makes progress, which only
+ * puts it on a list. xmpi_hook finishes it by calls of MPI's. The hook is
  * called
  *
  *   - by Open MPI in each turn of its progress;
- *   - by the front, after each turn of the UCX that the MPI library runs on,
- *     once MPI_Init has begun;
- *   - elsewhere by the functions that wait for requests (wait.c), and a thread
- *     of the binding's moves the data meanwhile, without a call of MPI's;
- *   - with MPI_THREAD_MULTIPLE, but for Open MPI, by that thread: MPICH holds a
- *     lock during a turn of UCX's that its functions want as well.
+ *   - by the front, after each turn of the UCX that the MPI library runs on, if
+ *     the program has called MPI_Init;
+ *   - else by the functions that wait for requests (wait.c), while a thread of
+ *     the binding moves the data without calling MPI;
+ *   - with MPI_THREAD_MULTIPLE, except in Open MPI, by that thread: MPICH holds
+ *     a lock during a turn of UCX that its functions also take.
  *
- * But for the last case only threads that are in MPI anyway call MPI, so that
- * no thread level is needed.
+ * Except in the last case only threads that are in MPI anyway call MPI, so the
+ * program needs no thread level.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,10 +27,9 @@ enum {
     BEACON_TAG = 1,
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     PROBES_MAX = 1000,
-    YIELD_AFTER_TURNS = 8, /* without work, where ranks share cores */
-    IDLE_TURNS = 64, /* of the thread, then it sleeps for moments, each twice as
-                        long as the one before: most often it has no core of
-                        its own */
+    YIELD_AFTER_TURNS = 8, /* without work, if ranks share cores */
+    IDLE_TURNS = 64, /* of the thread; after them it sleeps, each time twice as
+                        long: most often it has no core of its own */
     MOMENT_NS = 20000,
     MOMENT_MAX_NS = 160000,
     REST_NS = 10000000 /* between turns while nothing is under way */
@@ -43,7 +42,7 @@ static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 static struct {
     pthread_t thread;
     int runs;
-    int finishes; /* what is complete; else it only moves data */
+    int finishes; /* complete operations, too; else it only moves data */
     _Atomic int stop;
     pthread_mutex_t lock;
     pthread_cond_t started;
@@ -103,8 +102,8 @@ void xmpi_work_done(void *arg, xylem_status_t status)
     xyl_queue_push(&done, &work->task);
 }
 
-/* Operations that call the host: of those on their way the thread that only
- * moves data keeps away. */
+/* Calls whose operation calls the host. While there are any, the thread that
+ * only moves data makes no progress, as it must not call MPI. */
 static _Atomic uint32_t host_ops;
 
 void xmpi_work_has_host_op(int more)
@@ -112,7 +111,7 @@ void xmpi_work_has_host_op(int more)
     atomic_fetch_add_explicit(&host_ops, (uint32_t)more, memory_order_seq_cst);
     if (more < 0 || !ticker.runs || ticker.finishes)
         return;
-    hook_acquire(); /* it is in no turn now */
+    hook_acquire(); /* the thread has left its turn */
     atomic_flag_clear_explicit(&hook_lock, memory_order_release);
 }
 
@@ -142,7 +141,7 @@ unsigned xmpi_hook(void)
     if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
         return 0;
     context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
-    /* What was sent may need a turn now and then although nobody waits. */
+    /* Messages may need a turn now and then although no call is under way. */
     if (context != NULL &&
         (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
         turned = xylem_progress(context);
@@ -158,10 +157,10 @@ unsigned xmpi_hook(void)
     return turned;
 }
 
-/* A message that never comes, to be asked after: MPICH moves all others
- * meanwhile. */
+/* A receive that no message matches: MPICH moves all messages while it tests
+ * this request. */
 static MPI_Request beacon = MPI_REQUEST_NULL;
-static MPI_Comm beacon_self; /* where it is */
+static MPI_Comm beacon_self; /* its communicator */
 
 void xmpi_progress(void)
 {
@@ -197,7 +196,7 @@ void xmpi_hook_leave(MPI_Comm self)
     beacon_light();
 }
 
-/* ---- who calls the hook ---- */
+/* ---- having the hook called ---- */
 
 static int hook_of_host(void)
 {
@@ -212,7 +211,7 @@ static unsigned ucx_probe(void)
     return 0;
 }
 
-/* Turns of UCX's that are not xylem's own. */
+/* Hooks into turns of UCX that are not xylem's own; 0: the host makes none. */
 static int hook_into_ucx(void)
 {
     struct dl_find_object own;
@@ -290,7 +289,7 @@ int xmpi_hook_install(void)
         return xmpi_host.progress_register(hook_of_host) == 0;
     if (xmpi_thread_level() == MPI_THREAD_MULTIPLE)
         return hook_by_thread(1);
-    /* Where sessions have begun MPICH 4.2 locks whatever level they have. */
+    /* With sessions MPICH 4.2 takes locks at every thread level. */
     return (xmpi_state.has_world && hook_into_ucx()) || hook_by_thread(0);
 }
 
@@ -307,7 +306,7 @@ void xmpi_hook_remove(void)
     else if (xmpi_front != NULL)
         xmpi_front->hook_ucx(NULL, NULL, 0);
     beacon_put_out();
-    /* Nobody is inside any more, and nobody will be. */
+    /* No thread is in the hook, and none will be. */
     hook_acquire();
     atomic_flag_clear_explicit(&hook_lock, memory_order_release);
 }

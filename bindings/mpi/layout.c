@@ -1,7 +1,7 @@
-/* Datatypes of the program as types of xylem's, by the calls that have made
- * them: then data with gaps are packed and unpacked while they travel. What has
- * no such record, or one that is not understood, goes through MPI_Pack, and
- * where an element is too long for that, MPI_Pack is asked for its parts. */
+/* Makes types of xylem's from datatypes of the program, by the calls that have
+ * made them. Data with gaps are then packed and unpacked while they travel. A
+ * type whose record is missing or not understood goes through MPI_Pack; if one
+ * element is too long for MPI_Pack, each of its parts goes through it. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@ enum { ROWS_MAX = 1 << 20 }; /* of a type; others are packed */
 /* ---- how a type was made ---- */
 
 /* The arguments of the call that has made a type. The numbers are its integers,
- * its addresses and its large counts, one behind the other: in this order the
- * forms for int and for MPI_Count say the same, but for arrays. */
+ * then its addresses, then its large counts: in this order the forms for int
+ * and for MPI_Count are the same, except for subarrays and darrays. */
 typedef struct recipe {
     int combiner, is_large;
     size_t numbers_count, types_count;
@@ -21,7 +21,7 @@ typedef struct recipe {
     MPI_Datatype *types;
 } recipe_t;
 
-/* What MPI_Type_get_contents has said, with types_count set on success only. */
+/* Reads MPI_Type_get_contents; sets types_count on success only. 0: good. */
 static int contents_read(MPI_Datatype handle, const xmpi_envelope_t *has,
                          recipe_t *r)
 {
@@ -70,7 +70,6 @@ static int recipe_read(MPI_Datatype handle, recipe_t *r)
            contents_read(handle, &has, r);
 }
 
-/* Types that MPI_Type_get_contents gives are the caller's, unless named. */
 static void recipe_drop(recipe_t *r)
 {
     size_t i;
@@ -83,7 +82,7 @@ static void recipe_drop(recipe_t *r)
 
 /* ---- where a type's parts lie ---- */
 
-/* `count` elements of types[child], one behind the other. */
+/* `count` adjacent elements of types[child]. */
 typedef struct row {
     int64_t displ; /* bytes */
     uint64_t count;
@@ -159,7 +158,7 @@ static int pattern_of_struct(pattern_t *p, const int64_t *n)
     return 0;
 }
 
-/* Dimension by dimension; the elements of the last are neighbours. */
+/* Goes from the dimension whose elements are neighbours outwards. */
 static int pattern_of_subarray(pattern_t *p, const recipe_t *r, int64_t extent)
 {
     size_t dims = (size_t)r->numbers[0], i, d;
@@ -184,8 +183,8 @@ static int pattern_of_subarray(pattern_t *p, const recipe_t *r, int64_t extent)
     return 0;
 }
 
-/* One dimension of an array that is distributed: this process has runs of
- * `length` indices, the first at `first`, `stride` apart, below `size`. */
+/* This process's share in one dimension of a distributed array: runs of
+ * `length` indices, the first at `first`, `stride` apart, all below `size`. */
 typedef struct share {
     int64_t size, first, length, stride;
 } share_t;
@@ -207,8 +206,8 @@ static share_t share_of(int64_t size, int64_t distribution, int64_t argument,
     return share;
 }
 
-/* Each row becomes one for each index of the share (or for each run, of the
- * dimension whose elements are neighbours), `step` bytes apart. */
+/* Replaces each row by one row per index of the share, `step` bytes apart; in
+ * the last dimension, whose elements are neighbours, by one row per run. */
 static int rows_spread(pattern_t *p, const share_t *share, int64_t step,
                        int is_last)
 {
@@ -238,8 +237,8 @@ static int rows_spread(pattern_t *p, const share_t *share, int64_t step,
     return 0;
 }
 
-/* The outermost dimension first; processes are numbered with the last dimension
- * fastest, whatever the order of the elements. */
+/* Goes from the outermost dimension inwards. The numbers of processes grow
+ * fastest in the last dimension, whatever the order of the elements. */
 static int pattern_of_darray(pattern_t *p, const recipe_t *r, int64_t extent)
 {
     size_t dims = (size_t)r->numbers[2], i, d, k;
@@ -265,8 +264,8 @@ static int pattern_of_darray(pattern_t *p, const recipe_t *r, int64_t extent)
     return failed;
 }
 
-/* By the combiner; 1: it is not understood, or there is no memory. `extent` is
- * that of the first of its types. */
+/* Finds the pattern of a recipe; 1: its combiner is not understood, or there is
+ * no memory. `extent` is that of the recipe's first type. */
 static int pattern_find(const recipe_t *r, int64_t extent, pattern_t *p)
 {
     const int64_t *n = r->numbers;
@@ -302,7 +301,8 @@ static int pattern_find(const recipe_t *r, int64_t extent, pattern_t *p)
     }
 }
 
-/* A recipe with its pattern; both are to be dropped, also where that fails. */
+/* Reads a recipe and its pattern. The caller drops both, also after a failure.
+ */
 static int pattern_read(MPI_Datatype handle, recipe_t *r, pattern_t *p)
 {
     MPI_Aint low, extent = 0;
@@ -324,7 +324,7 @@ static int pattern_read(MPI_Datatype handle, recipe_t *r, pattern_t *p)
 static int layout_make(xylem_context_t *context, MPI_Datatype handle,
                        xylem_type_t *made);
 
-/* The rows, of types that are there. */
+/* Makes a type of the rows, once. */
 static int layout_of_rows(xylem_context_t *context, const pattern_t *p,
                           const xylem_type_t *children, xylem_type_t *made)
 {
@@ -342,7 +342,7 @@ static int layout_of_rows(xylem_context_t *context, const pattern_t *p,
     return failed;
 }
 
-/* What is there is replaced by its repetition. */
+/* Replaces *made by its repetition. */
 static int layout_repeat(xylem_context_t *context, const repetition_t *by,
                          xylem_type_t *made)
 {
@@ -354,7 +354,7 @@ static int layout_repeat(xylem_context_t *context, const repetition_t *by,
     return failed;
 }
 
-/* NO_TYPE in `children`: none of it is needed. */
+/* In `children`: the type is not needed. */
 #define NO_TYPE UINT32_MAX
 
 static int children_make(xylem_context_t *context, const recipe_t *r,
@@ -397,7 +397,7 @@ static int layout_of_pattern(xylem_context_t *context, const recipe_t *r,
     return failed;
 }
 
-/* Bytes without gaps. */
+/* Makes a type of bytes without gaps. */
 static int layout_of_named(xylem_context_t *context, MPI_Datatype handle,
                            xylem_type_t *made)
 {
@@ -408,7 +408,7 @@ static int layout_of_named(xylem_context_t *context, MPI_Datatype handle,
                XYLEM_OK;
 }
 
-/* With MPI's extent, which nothing but its library knows for sure. */
+/* Gives *made MPI's extent, which only the MPI library knows for sure. */
 static int layout_extend(xylem_context_t *context, MPI_Datatype handle,
                          xylem_type_t *made)
 {
@@ -450,7 +450,7 @@ static int layout_make(xylem_context_t *context, MPI_Datatype handle,
     return failed;
 }
 
-/* Its first byte is that of the data, wherever the element begins. */
+/* Makes a type that begins at the first byte of the data. */
 static int layout_begin(xylem_context_t *context, const xmpi_type_t *type,
                         xylem_type_t *made)
 {
@@ -498,10 +498,10 @@ void xmpi_type_layout_drop(xmpi_type_t *type)
         xylem_type_destroy(context, type->layout);
 }
 
-/* ---- what else follows from how a type was made ---- */
+/* ---- other uses of how a type was made ---- */
 
-/* Whether its bytes lie in a row from the beginning on, in their order, and as
- * many as they are said to be. */
+/* Whether the bytes of a type lie in order, without gaps, from its beginning to
+ * its end. */
 static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out);
 
 static int pattern_is_in_a_row(const recipe_t *r, const pattern_t *p,
@@ -559,7 +559,7 @@ int xmpi_type_is_in_a_row(MPI_Datatype handle)
     return is_in_a_row(handle, &bytes);
 }
 
-/* One turn of the repetitions, like an odometer's; 0: through. */
+/* Moves `at` to the next repetition, as an odometer does; 0: there is none. */
 static int pattern_step(const pattern_t *p, uint64_t *digits, uintptr_t *at)
 {
     size_t i;
@@ -606,8 +606,8 @@ static int pattern_pack(const pattern_t *p, xmpi_type_t *const *children,
     return code;
 }
 
-/* The parts become committed, which MPI_Pack asks for; the program's own types
- * among them are so, or the program does not use them. */
+/* Commits the parts, as MPI_Pack requires. The program's own types among the
+ * parts are committed already, or the program does not use them. */
 int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
                          uintptr_t user, uintptr_t packed)
 {

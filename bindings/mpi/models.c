@@ -1,15 +1,16 @@
-/* How MPI is started and ended: by MPI_Init, by sessions, by both in any order.
+/* The start and the end of MPI, by MPI_Init, by sessions, or by both in any
+ * order.
  *
- * The binding begins with the first of these, and ends with the last; but with
- * MPI_Finalize, if the ranks have been connected over a communicator that comes
- * from MPI_Init. What it has of its own of MPI's, a communicator of this rank
- * alone and the group of the job, comes from MPI_Init, or from a session of its
- * own as soon as the program has one: this does not end before those of the
- * program.
+ * The binding begins with the first of these and ends with the last. It ends in
+ * MPI_Finalize if the ranks have connected over a communicator that comes from
+ * MPI_Init. The binding owns a communicator of this rank alone and the group of
+ * the job. They come from MPI_Init, or from a session of the binding as soon as
+ * the program has one; that session ends after those of the program.
  *
- * The end of what MPI_Init has begun is that of MPI_COMM_SELF's attributes, at
- * the beginning of MPI_Finalize: the last of them, since it is the first that
- * is set. MPICH keeps them where there is a session; there the call is the end.
+ * MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The part of
+ * MPI_Init ends with the binding's attribute there, which is deleted last, as
+ * it is set first. If there is a session, MPICH keeps the attributes, and the
+ * part ends where xmpi_Finalize is called.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,16 +19,16 @@
 
 static struct {
     pthread_mutex_t lock;
-    int open; /* MPI_Init, and sessions of the program's */
+    int open; /* counts MPI_Init, and sessions of the program's */
     int has_own;
     xmpi_session_t own;
-    MPI_Comm self_of_world; /* in use or not; or MPI_COMM_NULL */
-    int end_key;            /* of the attribute */
+    MPI_Comm self_of_world; /* from MPI_Init, in use or not; or null */
+    int end_key;            /* of the attribute of MPI_COMM_SELF */
 } models = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .self_of_world = MPI_COMM_NULL,
             .end_key = MPI_KEYVAL_INVALID};
 
-/* ---- what the binding has of its own ---- */
+/* ---- the binding's own communicator, group and session ---- */
 
 static void basis_set(MPI_Comm self, MPI_Group job)
 {
@@ -72,7 +73,7 @@ MPI_Comm xmpi_comm_of_session(const char *pset, const char *name)
     return comm;
 }
 
-/* Once the program has a session, which was opened so. */
+/* Opens the binding's session with the arguments of the program's; 0: good. */
 static int basis_of_session(MPI_Info info, MPI_Errhandler handler)
 {
     MPI_Comm self;
@@ -94,7 +95,7 @@ static int basis_of_session(MPI_Info info, MPI_Errhandler handler)
     return 0;
 }
 
-/* Of all that is open nothing is left. */
+/* Drops it all when nothing is open any more. */
 static void basis_drop(void)
 {
     MPI_Comm self = xmpi_state.self;
@@ -143,8 +144,8 @@ static void model_begins(int basis_code)
         xmpi_state_open();
 }
 
-/* What all ranks have exchanged over a communicator of MPI_Init's cannot be
- * ended without it. */
+/* The end of the binding needs its world. So if the world comes from MPI_Init,
+ * the binding ends in MPI_Finalize. */
 static void model_ends(int is_world)
 {
     models.open--;

@@ -1,5 +1,5 @@
-/* Large counts for a host that knows none: what fits into int is handed on,
- * all else is refused. */
+/* Large counts for a host that has only int: calls whose numbers fit into int
+ * go to the host, all others are refused. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static int narrowed(int64_t value, narrow_t *narrow)
     return (int)value;
 }
 
-/* Counts, or displacements, which are as wide (plan.c). */
+/* Narrows an array of counts or of displacements, which are as wide (plan.c).
+ */
 static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 {
     int *result =
@@ -35,9 +36,8 @@ static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
     return result;
 }
 
-/* What the host is told, for each list of parameters. `c` is the call, `n` its
- * numbers; MPI describes what is received in place, so `recv` may be written.
- */
+/* Arguments for the host, for each list of parameters. `c` is the call, `n` its
+ * narrowed numbers, `recv` its receive buffer without const. */
 #define ENDS          c->root, c->comm
 #define SENT_ONE      c->send.buf, n->scount, c->send.type
 #define SENT_MANY     c->send.buf, n->scounts, n->sdispls, c->send.type
@@ -67,7 +67,7 @@ static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 typedef int (*host_fn)(const xmpi_call_t *c, const narrow_t *n, void *recv,
                        xmpi_form_t form, MPI_Info info, MPI_Request *request);
 
-/* The host's three forms of a collective. */
+/* Calls the host's form of a collective. */
 static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
                      xmpi_form_t form, MPI_Info info, MPI_Request *request)
 {
@@ -84,11 +84,11 @@ static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
         XYL_COLL_MPI_DATA_MAP(FORMS)
 #undef FORMS
     default:
-        return MPI_ERR_INTERN; /* there is no other */
+        return MPI_ERR_INTERN; /* no other collective has counts */
     }
 }
 
-/* How long the arrays are that matter on this rank. */
+/* The length of a call's arrays on this rank; 0: it has none. */
 static int narrowed_blocks(const xmpi_call_t *call)
 {
     int size = 0, rank = 0, is_inter = 0, is_root;
@@ -105,7 +105,8 @@ static int narrowed_blocks(const xmpi_call_t *call)
     return xyl_coll_traits(call->coll)->has_root && !is_root ? 0 : size;
 }
 
-/* What does not block may read the arrays until it ends: they stay. */
+/* Frees the arrays, unless the call may go on reading them: those of a call
+ * that does not block are never freed. */
 static void narrow_drop(const narrow_t *n, xmpi_form_t form, int code)
 {
     if (form != XMPI_BLOCKING && code == MPI_SUCCESS)

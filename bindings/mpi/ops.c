@@ -1,8 +1,8 @@
-/* Operations: MPI's own are xylem's; the program's are applied through
- * MPI_Reduce_local, which knows how to call what Fortran and C have defined.
+/* Operations. MPI's own are xylem's. MPI_Reduce_local applies the program's, as
+ * it knows how to call functions of Fortran and of C.
  *
- * For each pair of an operation of the program's and a datatype there is an
- * operation of xylem's, kept for later calls. */
+ * Each pair of an operation of the program's and a datatype has an operation of
+ * xylem's, which is kept for later calls. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct xmpi_op {
     xylem_op_t xylem;
     uint32_t users; /* calls */
     int is_left;    /* the program has freed the operation */
-    /* With which MPI_Reduce_local has failed; known until no call needs it. */
+    /* The error of MPI_Reduce_local, kept until no call uses the pair. */
     _Atomic int code;
     LIST_ENTRY(xmpi_op) others;
 };
@@ -73,7 +73,7 @@ int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type)
     return (of_class[type->class] >> op & 1) != 0;
 }
 
-/* By one element, alone, where errors return. */
+/* Tries the operation on one element, on this rank alone; errors return. */
 static int host_combines(xylem_op_t op, const xmpi_type_t *type)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,7 +108,7 @@ int xmpi_op_is_hosts(xylem_op_t op, xmpi_type_t *type)
 
 /* ---- the program's ---- */
 
-/* right = left op right, for elements where they lie. */
+/* right = left op right, for elements that are not packed. */
 static void pair_apply(xmpi_op_t *op, const void *left_at, void *right_at,
                        size_t count)
 {
@@ -128,7 +128,7 @@ static void pair_apply(xmpi_op_t *op, const void *left_at, void *right_at,
         atomic_store_explicit(&op->code, code, memory_order_relaxed);
 }
 
-/* Where element 0 goes in `memory`, so that all have room and are aligned. */
+/* The place of element 0 in `memory`: all elements fit and are aligned. */
 static char *elements_in(char *memory, const xmpi_type_t *type, size_t count)
 {
     int64_t low = type->true_low;
@@ -138,7 +138,7 @@ static char *elements_in(char *memory, const xmpi_type_t *type, size_t count)
     return memory + ((-low + ALIGN - 1) & ~(int64_t)(ALIGN - 1));
 }
 
-/* Packed elements of a type with gaps: combined where there is room. */
+/* Combines packed elements of a type with gaps, unpacked in other memory. */
 static void pair_apply_packed(xmpi_op_t *op, void *result, const void *left_at,
                               const void *right_at, size_t count)
 {
@@ -150,8 +150,8 @@ static void pair_apply_packed(xmpi_op_t *op, void *result, const void *left_at,
     span = (span + 2 * (size_t)ALIGN) & ~((size_t)ALIGN - 1);
     memory = aligned_alloc(ALIGN, 2 * span);
     if (memory == NULL)
-        abort();                 /* in a callback there is no way back */
-    memset(memory, 0, 2 * span); /* gaps, too, may be looked at */
+        abort();                 /* a callback cannot return an error */
+    memset(memory, 0, 2 * span); /* the operation may also read gaps */
     a = elements_in(memory, type, count);
     b = a + span;
     xmpi_type_pack(type, XMPI_UNPACK, a, count, (void *)(uintptr_t)left_at);
@@ -194,7 +194,7 @@ static void pair_combine(void *result, const void *left_at,
         free(copy);
 }
 
-/* The lock is held, for all of pairs. */
+/* The lock is held, here and in the functions on pairs below. */
 static void pair_release(xmpi_op_t *pair)
 {
     xylem_context_t *context =
@@ -208,8 +208,8 @@ static void pair_release(xmpi_op_t *pair)
     free(pair);
 }
 
-/* Those that no call needs: of an operation, of a type, or (MPI_OP_NULL, NULL)
- * all. */
+/* Frees pairs that no call needs: those of an operation, those of a type, or
+ * (MPI_OP_NULL, NULL) all. */
 static void pairs_forget(MPI_Op handle, const xmpi_type_t *type)
 {
     xmpi_op_t *pair, *next;

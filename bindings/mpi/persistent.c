@@ -1,17 +1,17 @@
-/* Collectives that come again.
+/* Persistent collectives.
  *
- * What the program holds of one is a persistent receive of the host's, from
- * this rank to itself, that is never started: a name for the binding, and for
- * the host a request that is inactive. So every function that takes requests
- * may meet it; those that wait for requests, or ask after them, look for it
- * first (wait.c).
+ * The program holds a persistent receive of the host's, from this rank to
+ * itself, that is never started. Its handle names the collective for the
+ * binding, and is an inactive request for the host. So every function that
+ * takes requests may take it; the functions that wait for requests, or test
+ * them, look for it first (wait.c).
  *
- * Ranks may start persistent collectives in different orders. On one node each
- * has a tag of its communicator's team, by the order in which they are made, so
- * that making and freeing one is this rank's alone; a team whose tags are used
- * up is followed by another. Where a communicator has several nodes each has a
- * team of its own, as calls with tags would do without the levels of those; and
- * so has each whose buffers GPUs would read directly.
+ * Ranks may start persistent collectives in different orders. If the
+ * communicator has one node, each collective has a tag of the communicator's
+ * team, numbered in the order of making, so that making and freeing one needs
+ * no other rank. When the tags of a team are used up, another team follows. If
+ * there are several nodes, each collective has its own team, as calls with tags
+ * use no levels; so has a collective whose buffers GPUs would read directly.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,41 +24,41 @@ enum { BUCKETS = 1024 };
 typedef enum phase {
     IDLE,
     ACTIVE,
-    OVER /* and the program has not asked */
+    OVER /* the program has not been told yet */
 } phase_t;
 
 struct xmpi_persistent {
     xmpi_plan_t plan;
     xylem_request_t *request;
     xmpi_comm_t *comm; /* held */
-    xmpi_tags_t *tags; /* of its tag; NULL: the team is its own */
+    xmpi_tags_t *tags; /* its tag is one of these; NULL: the team is its own */
     xylem_team_t *team;
     MPI_Request handle;
     xylem_coll_t coll;
     uint64_t begin; /* 0: not watched */
     phase_t phase;
-    xylem_status_t refused; /* the start */
-    int code;               /* the outcome, as MPI names it */
-    int is_flying;          /* the hook moves its data */
+    xylem_status_t refused; /* status of the last start */
+    int code;               /* MPI's code of the outcome */
+    int is_flying;          /* counted by xmpi_work_flies */
     LIST_ENTRY(xmpi_persistent) others;
 };
 
 /* Tags of a team, for the persistent calls of a communicator. */
 struct xmpi_tags {
     xylem_team_t *team;
-    int is_own;    /* it is not the communicator's */
-    uint32_t last; /* that is used */
+    int is_own;    /* the team is not the communicator's */
+    uint32_t last; /* tag in use */
     _Atomic uint32_t users;
 };
 
 LIST_HEAD(list, xmpi_persistent);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list buckets[BUCKETS];    /* by handle */
-static struct list left_all, spare_all; /* freed by the program before its end;
-                                           and what is kept for another */
+static struct list left_all, spare_all; /* freed by the program under way;
+                                           memory kept for other calls */
 static _Atomic uint32_t count, left_count;
 
-/* ---- what the program holds ---- */
+/* ---- persistent calls that the program holds ---- */
 
 static struct list *bucket_of(MPI_Request handle)
 {
@@ -134,7 +134,7 @@ void xmpi_tags_drop(xmpi_tags_t *tags)
     if (tags == NULL ||
         atomic_fetch_sub_explicit(&tags->users, 1, memory_order_acq_rel) != 1)
         return;
-    /* With the context its teams have ended. */
+    /* The end of the context has ended its teams. */
     if (tags->is_own &&
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
         xylem_team_destroy(tags->team);
@@ -157,13 +157,14 @@ static int has_one_node(xmpi_comm_t *comm)
     return comm->nodes == XMPI_NODES_ONE;
 }
 
-/* All ranks of the communicator are here, in the same order. */
+/* Makes a team of all ranks of the communicator; collective over it. */
 static xylem_status_t team_join(const xmpi_comm_t *comm, xylem_team_t **team)
 {
     return xmpi_team_split(comm, 0, comm->rank, team);
 }
 
-/* Those of the communicator's team, or, when these are used up, of another. */
+/* Gives the communicator fresh tags: of its own team, or of another team if
+ * those are used up. */
 static xylem_status_t tags_renew(xmpi_comm_t *comm)
 {
     xmpi_tags_t *tags = calloc(1, sizeof *tags);
@@ -185,7 +186,7 @@ static xylem_status_t tags_renew(xmpi_comm_t *comm)
     return XYLEM_OK;
 }
 
-/* What it runs on, and by which tag. */
+/* Finds the team for the call, and its tag. */
 static xylem_status_t team_find(xmpi_persistent_t *persistent,
                                 xmpi_comm_t *comm)
 {
@@ -213,7 +214,7 @@ static xylem_status_t team_find(xmpi_persistent_t *persistent,
 
 /* ---- making and freeing ---- */
 
-/* It is idle, or was never started. */
+/* Frees a call that is idle, or was never started. */
 static void persistent_end(xmpi_persistent_t *persistent)
 {
     xylem_request_free(persistent->request);
@@ -244,7 +245,7 @@ static xylem_status_t persistent_make(xmpi_persistent_t *persistent,
         xmpi_host.Recv_init(NULL, 0, MPI_BYTE, 0, 0, xmpi_state.self,
                             &persistent->handle) != MPI_SUCCESS)
         status = XYLEM_ERR_NO_RESOURCE;
-    if (status != XYLEM_OK) /* others may have theirs */
+    if (status != XYLEM_OK) /* other ranks may have their requests */
         (void)xylem_team_abort(persistent->team, "a rank has no request");
     return status;
 }
@@ -310,7 +311,7 @@ static int persistent_start(xmpi_persistent_t *persistent)
     return code;
 }
 
-/* The operation is over: the result goes where it belongs. */
+/* Unpacks the result of an operation that is over. */
 static void persistent_conclude(xmpi_persistent_t *persistent)
 {
     xylem_status_t status = persistent->refused != XYLEM_OK
@@ -442,7 +443,7 @@ void xmpi_persistents_revoke(const xmpi_comm_t *comm)
     pthread_mutex_unlock(&lock);
 }
 
-/* Those that the program has not freed. */
+/* Frees calls of a bucket that the program has not freed. */
 static void bucket_close(struct list *bucket)
 {
     xmpi_persistent_t *persistent, *next;

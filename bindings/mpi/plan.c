@@ -66,7 +66,8 @@ static void *plan_take(xmpi_plan_t *plan, size_t bytes)
     return memory;
 }
 
-/* An array of `count` words; arrays of small teams lie in the plan. */
+/* An array of `count` words; the first arrays of small teams lie in the plan.
+ * All arrays of a plan are taken at most twice. */
 static uint64_t *plan_take_words(xmpi_plan_t *plan, size_t count)
 {
     uint64_t *words = &plan->small[plan->words];

@@ -1,11 +1,10 @@
-/* Calls that wait, and calls that do not.
+/* Blocking and nonblocking calls.
  *
- * A blocking call looks after the host from time to time while it waits: the
- * rank it waits for may wait for a message of this one's.
+ * A blocking call gives the host a turn from time to time while it waits: the
+ * rank that it waits for may wait for a message of this rank's.
  *
- * A nonblocking call is a generalized request of the host's, so that it mixes
- * with all other requests in every function that takes some. What completes it
- * is in hook.c.
+ * A nonblocking call is a generalized request of the host's, so that every
+ * function that takes requests can take it among others. hook.c completes it.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,8 +14,8 @@
 #include "bindings/mpi/call.h"
 
 enum {
-    SLICE_US = 20,     /* of a wait, until the host is looked after */
-    SLICES_SHORT = 50, /* then a rank may sleep */
+    SLICE_US = 20,     /* of a wait, between two turns of the host */
+    SLICES_SHORT = 50, /* after so many, slices are long: the rank may sleep */
     SLICE_LONG_US = 1000,
     CLOSE_TURNS_MAX = 1 << 20
 };
@@ -63,8 +62,8 @@ int xmpi_plan_result(xmpi_plan_t *plan)
     return code == MPI_SUCCESS ? xmpi_plan_unpack(plan) : code;
 }
 
-/* The result goes where it belongs. What a failed operation may still write
- * into is not given back. */
+/* Unpacks the result and drops the plan; returns MPI's code. The plan of a
+ * failed operation is kept, as the operation may still write into it. */
 static int plan_conclude(xmpi_plan_t *plan, xylem_status_t status)
 {
     int code = xmpi_code_of(status);
@@ -109,7 +108,7 @@ static xylem_status_t run_again(xylem_team_t *team,
     return xylem_coll_run(team, args, look_after_host, NULL);
 }
 
-/* Of a call that has failed: one that had begun has failed with its team. */
+/* Whether a failed call had not begun: if it had, its team has failed, too. */
 static int has_not_begun(const xmpi_comm_t *comm)
 {
     return xylem_team_error(comm->team, NULL) == XYLEM_OK;
@@ -145,18 +144,18 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     return code;
 }
 
-/* ---- what the program holds ---- */
+/* ---- nonblocking calls that the program holds ---- */
 
 typedef struct pending {
     xmpi_work_t work; /* first */
     xmpi_plan_t plan;
     xylem_request_t *request;
-    xmpi_comm_t *comm;  /* held where it is watched; or NULL */
+    xmpi_comm_t *comm;  /* held if the call is watched; else NULL */
     xylem_team_t *team; /* its communicator's */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
-    int code;      /* the outcome, as MPI names it */
+    int code;      /* MPI's code of the outcome */
     int is_active; /* not finished yet */
     int is_left;   /* freed by the program before its end */
     LIST_ENTRY(pending) others;
@@ -190,7 +189,7 @@ static pending_t *pending_new(void)
     return pending;
 }
 
-/* Kept for another. */
+/* Keeps the memory for another call. */
 static void pending_release(pending_t *pending)
 {
     pthread_mutex_lock(&pending_lock);
@@ -199,7 +198,7 @@ static void pending_release(pending_t *pending)
     pthread_mutex_unlock(&pending_lock);
 }
 
-/* With all it has; it is idle, and `handle` has been freed. */
+/* Ends a call that is idle, with all it has; it has no request of the host. */
 static void pending_end(pending_t *pending)
 {
     xylem_request_free(pending->request);
@@ -209,7 +208,7 @@ static void pending_end(pending_t *pending)
     pending_release(pending);
 }
 
-/* The lock is held. NULL: it is not ours. */
+/* The lock is held. NULL: the request is not the binding's. */
 static pending_t *pending_find(MPI_Request handle)
 {
     pending_t *pending;
@@ -258,7 +257,8 @@ static void pending_finish(xyl_task_t *task)
         xmpi_report_flown(pending->comm, pending->coll, pending->begin);
     if (pending->comm != NULL)
         xmpi_comm_drop(pending->comm);
-    xmpi_op_failure_tell(&pending->plan, pending->team); /* it has it still */
+    /* The plan still has its operation. */
+    xmpi_op_failure_tell(&pending->plan, pending->team);
     xylem_request_free(pending->request);
     pending->code = plan_conclude(&pending->plan, pending->work.status);
     xmpi_work_end();
@@ -274,7 +274,7 @@ static void pending_finish(xyl_task_t *task)
 
 /* ---- nonblocking ---- */
 
-/* It is planned, and its input is packed. */
+/* Starts a call that is planned and whose input is packed. */
 static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
 {
     xylem_status_t status;
@@ -287,7 +287,6 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     }
     pending->is_active = 1;
     pending->team = comm->team;
-    /* Nobody finishes what is not started. */
     xmpi_work_begin();
     status =
         xylem_coll_start(comm->team, &pending->plan.args, &pending->request);
@@ -347,8 +346,8 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
 
 /* ---- MPI_Request_free ---- */
 
-/* MPICH does not let go of a generalized request that is under way, and what
- * Open MPI lets go of is not ours to complete; so it is freed at its end. */
+/* A generalized request under way is freed when it completes: MPICH would not
+ * free it now, and one that Open MPI has freed cannot be completed. */
 int xmpi_Request_free(MPI_Request *request)
 {
     xmpi_persistent_t *persistent =
@@ -380,7 +379,7 @@ void xmpi_requests_close(void)
     pending_t *pending;
     uint32_t turns = 0;
 
-    /* What the program has left under way still moves. */
+    /* Calls that the program has left under way end here. */
     while (xmpi_work_is_active() && turns++ < CLOSE_TURNS_MAX) {
         xmpi_hook();
         xmpi_progress();

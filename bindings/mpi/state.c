@@ -1,13 +1,13 @@
-/* Settings of the binding, and what connects the ranks.
+/* Settings of the binding, and the connection of the ranks.
  *
- * After MPI_Init no message is sent, so that programs without collectives do
- * not wait for any. In the first call that all ranks of the job make together,
- * on whatever communicator, they make one of the binding's own, compare their
+ * MPI_Init sends no message, so that programs without collectives wait for
+ * none. In the first call that all ranks of the job make together, on any
+ * communicator, the ranks make a communicator of the binding, compare their
  * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
- * threads may make such calls at once, on different communicators: there the
- * communicator is made in MPI_Init_thread, or, where there are sessions only,
- * of one of the binding's own. XYLEM_MPI_CONNECT=init has all of it made in
- * MPI_Init.
+ * threads may make such calls at once, on different communicators; so the
+ * binding's communicator is made in MPI_Init_thread or, if there are only
+ * sessions, from a session of the binding. With XYLEM_MPI_CONNECT=init all of
+ * this happens in MPI_Init.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -68,8 +68,8 @@ static uint64_t selection_of(const char *text)
     return chosen;
 }
 
-/* The value of a setting. One that cannot be used is found again when the
- * context is created, where all ranks hear of it. */
+/* The value of a setting. A wrong value is found again when the context is
+ * created, where all ranks learn of it. */
 static const char *setting(const char *name, const char *otherwise)
 {
     static char text[1024];
@@ -124,11 +124,11 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
 
 /* ---- the context ---- */
 
-static int is_abandoned; /* a rank has failed: no exchange any more */
+static int is_abandoned; /* a rank has failed: exchange no more */
 
-/* Whether all ranks have come so far. One that has failed does not know where
- * the others are, so that all agreements are alike; the last is about the hook,
- * too. */
+/* Whether all ranks have come so far. All agreements have the same form, as a
+ * rank that fails does not know how far the others are. The last agreement is
+ * also about the hook. */
 static int all_agree(int mine, int *is_hooked)
 {
     int both[2] = {mine, *is_hooked}, all[2] = {0, 0};
@@ -140,8 +140,8 @@ static int all_agree(int mine, int *is_hooked)
     return all[0];
 }
 
-/* Each exchange begins with an agreement, so that the others hear of a rank
- * that has failed on its way. */
+/* Each exchange begins with an agreement, by which the other ranks learn that a
+ * rank has failed before it. */
 static xylem_status_t bootstrap_allgather(void *arg, const void *mine,
                                           void *all, size_t bytes)
 {
@@ -157,7 +157,7 @@ static xylem_status_t bootstrap_allgather(void *arg, const void *mine,
     return XYLEM_OK;
 }
 
-/* One thread of each rank is here; which one differs. */
+/* Exactly one thread of each rank calls this, on any communicator. */
 static void context_create(void)
 {
     xylem_bootstrap_t bootstrap = {sizeof bootstrap, (uint32_t)xmpi_state.rank,
@@ -168,7 +168,7 @@ static void context_create(void)
     xylem_status_t status = xylem_context_create(&params, &context);
     int is_hooked = status == XYLEM_OK && xmpi_hook_install();
 
-    /* The library has said why, on the rank where it is so. */
+    /* The rank that has failed has logged why. */
     if (status != XYLEM_OK && xmpi_state.rank == 0)
         fputs("xylem-mpi: there is no context, MPI is used alone\n", stderr);
     if (status != XYLEM_OK && !is_abandoned) {
@@ -184,17 +184,17 @@ static void context_create(void)
         xylem_context_destroy(context);
         return;
     }
-    /* Partner: the acquire of those who look for it. */
+    /* Partner: the acquires that load the context. */
     xmpi_state.is_hooked = is_hooked;
     atomic_store_explicit(&xmpi_state.context, context, memory_order_release);
 }
 
-/* The settings are the same on all ranks, or the binding stays out of the
- * way. Also tells all ranks the job's number, and what some rank's host does.
- */
+/* Whether the settings are the same on all ranks; else MPI is used alone. Also
+ * tells all ranks the job's number, and what the hosts of some ranks do. */
 static int settings_agree(void)
 {
-    /* MPICH compares without regard to the sign or its absence. */
+    /* MPICH compares all integers alike, whether their type is signed or not.
+     */
     int64_t mine[6], all[6];
 
     mine[0] = (int64_t)xmpi_state.selected;
@@ -226,9 +226,9 @@ static int settings_agree(void)
     return 0;
 }
 
-/* A communicator of its own, with the ranks in the order of the job. What it is
- * made of may end before the binding does, if that is a session's; and threads
- * may be here with different ones. So there it is of the binding's session. */
+/* Makes the binding's communicator, with the ranks in the order of the job. It
+ * comes from the binding's session if `over` is of a session, which may end
+ * before the binding, or if threads may come with different communicators. */
 static int world_make(MPI_Comm over)
 {
     const xmpi_comm_t *comm = xmpi_comm_find(over);
@@ -255,8 +255,8 @@ static int world_make(MPI_Comm over)
 
 _Thread_local int xmpi_has_erred;
 
-/* Errors return. MPI_ERRORS_RETURN is not the same number in all libraries that
- * offer the standard ABI. */
+/* An error handler that returns. MPI_ERRORS_RETURN is not the same number in
+ * all libraries that offer the standard ABI. */
 static void error_return(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
@@ -287,7 +287,7 @@ static void job_connect(MPI_Comm over)
         return;
     }
     if (world_make(over) != MPI_SUCCESS)
-        abort(); /* one of the program's error handlers has returned */
+        abort(); /* an error handler of the program has returned */
     xmpi_errors_return(xmpi_state.world);
     if (!settings_agree() || xmpi_state.selected == 0)
         xmpi_state.has_failed = 1;
@@ -322,13 +322,14 @@ static int has_lost_ranks(xylem_context_t *context)
     return dead != 0;
 }
 
-/* The end of a context waits for the other ranks, and the host gets no turn
- * meanwhile, which may have messages to send that the program takes for sent:
- * so they come here first, while all goes on. Of a rank that has died the host
- * may not know, so that who hears of one waits no longer. */
+/* Waits for all ranks, with turns for the host, before the context ends. The
+ * end of the context waits for all ranks, too, but without turns for the host,
+ * which may still hold messages that the program takes for sent. A rank that
+ * learns of a dead rank stops waiting, as the host may not know of the death.
+ */
 static void meet_the_others(xylem_context_t *context)
 {
-    static int mine, all; /* the host may keep on to them */
+    static int mine, all; /* the host may use them after the end */
     MPI_Request request = MPI_REQUEST_NULL;
     int flag = 0, code = MPI_SUCCESS;
 
@@ -362,7 +363,7 @@ static void context_close(void)
 
 /* ---- begin and end ---- */
 
-/* Those that want a core: the progress thread does as well. */
+/* The number of threads that want a core: 2 with a progress thread. */
 static int threads_of_rank(void)
 {
     return is_set_to("PROGRESS", "thread") ? 2 : 1;

@@ -1,5 +1,5 @@
-/* Datatypes: what the binding has to know of one is found out once and kept as
- * an attribute of it. MPI's own types are found in a table instead. */
+/* Datatypes. The binding reads a type of the program's once and keeps the
+ * result as an attribute of the type. MPI's own types stand in a table. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@ enum {
     TABLE_SIZE = 256, /* a power of two */
     PROBE_BYTES_MAX = 1 << 20,
     PACK_BYTES_MAX = 1 << 30, /* MPI_Pack counts in int */
-    SIGHTS = 64,              /* types whose sights are counted */
-    SIGHTS_MAX = 8            /* a type that has so many stays, it seems */
+    SIGHTS = 64,              /* counters of how often types were seen */
+    SIGHTS_MAX = 8            /* a type seen more often is taken to stay */
 };
 
 static xmpi_type_t table[TABLE_SIZE];
 static int keyval = MPI_KEYVAL_INVALID;
-static _Atomic uint64_t sights[SIGHTS]; /* 256 times handle, and how many */
+static _Atomic uint64_t sights[SIGHTS]; /* 256 * handle + count */
 
 /* ---- MPI's own types ---- */
 
@@ -66,7 +66,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     unsigned slot = slot_of(handle);
     int64_t low;
 
-    /* Optional types may be absent, and some are others' names. */
+    /* Optional types may be absent, and some are names of other types. */
     if (handle == MPI_DATATYPE_NULL || xmpi_type_named(handle) != NULL ||
         extent_of(handle, &type.size, &low, &type.extent) != 0 ||
         type.size == 0)
@@ -74,7 +74,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     type.true_extent = type.extent;
     type.is_plain = low == 0 && type.extent == (int64_t)type.size;
     type.kind = kind;
-    /* Those that are not laid out as xylem's are combined by the host. */
+    /* The host combines types that are not laid out as xylem's. */
     if (class != XMPI_OPAQUE && xylem_type_bytes(kind) != (size_t)type.extent)
         type.class = XMPI_OPAQUE;
     atomic_init(&type.users, 1);
@@ -196,7 +196,7 @@ static int type_forget(MPI_Datatype handle, int key, void *value, void *extra)
     (void)handle;
     (void)key;
     (void)extra;
-    if (!type->is_left) /* else it is being released */
+    if (!type->is_left) /* else type_release() frees it */
         xmpi_type_drop(type);
     return MPI_SUCCESS;
 }
@@ -213,9 +213,9 @@ static unsigned char pattern(size_t offset, unsigned round)
     return (unsigned char)(offset >> (8 * round));
 }
 
-/* Whether packing copies: types whose size is their extent may still be in
- * another order. Each byte's offset is written in as many digits as needed; how
- * a longer type was made has to tell. */
+/* Whether packing one element is a copy: a type whose size is its extent may
+ * still have another order. Packs each byte's offset, one digit per round; a
+ * type above PROBE_BYTES_MAX is judged by how it was made. */
 static int packs_as_copy(const xmpi_type_t *type)
 {
     size_t bytes = (size_t)type->size, i;
@@ -272,8 +272,7 @@ int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has)
     return 1;
 }
 
-/* Of those that are not in the table, as libraries have more than the standard.
- */
+/* Whether a type is MPI's own; libraries have more than those in the table. */
 static int is_one_of_mpis(MPI_Datatype handle)
 {
     xmpi_envelope_t has;
@@ -288,7 +287,7 @@ void xmpi_type_give_back(MPI_Datatype *part)
         xmpi_host.Type_free(part);
 }
 
-/* Whether it is one of MPI's own types again and again, by how it was made. */
+/* Whether the type repeats one plain type of MPI's, by how it was made. */
 static int repeats_a_named(MPI_Datatype handle)
 {
     const xmpi_type_t *named;
@@ -312,8 +311,8 @@ static int repeats_a_named(MPI_Datatype handle)
     return named != NULL && named->is_plain;
 }
 
-/* 0: good, else it is none, or not committed. *doubt_out: it may be plain, but
- * what it packs to has to tell. */
+/* 0: good; else the handle is no committed type. *doubt_out: the type may be
+ * plain, which only packing can tell. */
 static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
 {
     MPI_Aint true_low, true_extent;
@@ -328,11 +327,10 @@ static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
         return 1;
     type->true_low = true_low;
     type->true_extent = true_extent;
-    /* Data that begins elsewhere, at an absolute address say, is not. */
+    /* Data that begins elsewhere, say at an absolute address, is not plain. */
     may_be = low == 0 && type->extent == (int64_t)type->size && true_low == 0 &&
              true_extent == type->extent;
-    /* What repeats a plain type and is as long as its data has them in order.
-     */
+    /* A type without gaps that repeats a plain type has its data in order. */
     type->is_plain = type->size == 0 || (may_be && repeats_a_named(handle));
     *doubt_out = may_be && !type->is_plain;
     return 0;
@@ -394,8 +392,8 @@ static uint64_t sights_key(MPI_Datatype handle)
     return (uint64_t)(uintptr_t)handle << 8;
 }
 
-/* Whether it has been looked at often, as far as is known, and now once more.
- */
+/* Counts a look at the type; whether it has been seen SIGHTS_MAX times. Types
+ * share counters, and a count may be lost. */
 static int is_seen_often(MPI_Datatype handle)
 {
     _Atomic uint64_t *word = sights_of(handle);
@@ -409,7 +407,7 @@ static int is_seen_often(MPI_Datatype handle)
     return (seen & 255) == SIGHTS_MAX;
 }
 
-/* The handle may be another type's next. */
+/* Another type may get the same handle next. */
 static void sights_forget(MPI_Datatype handle)
 {
     _Atomic uint64_t *word = sights_of(handle);
@@ -432,19 +430,19 @@ xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
         return type;
     if (is_seen_often(handle) || type_read(handle, brief, &doubt) != 0 || doubt)
         return xmpi_type_find(handle);
-    brief->is_named = 1; /* nobody has to hold it */
+    brief->is_named = 1; /* no user has to hold it */
     return brief;
 }
 
 /* ---- packing ---- */
 
-/* Elements that MPI_Pack can take at once; 0: not even one. */
+/* The number of elements that one MPI_Pack can take; 0: not even one. */
 static uint64_t at_once(const xmpi_type_t *type)
 {
     return type->size == 0 ? 0 : PACK_BYTES_MAX / type->size;
 }
 
-/* `count` elements that lie one byte before where they are said to be. */
+/* Makes a type of `count` elements that lie one byte before its address. */
 static int one_byte_before(MPI_Datatype handle, int count, MPI_Datatype *made)
 {
     MPI_Aint displ = -1;
@@ -453,13 +451,13 @@ static int one_byte_before(MPI_Datatype handle, int count, MPI_Datatype *made)
     return code == MPI_SUCCESS ? xmpi_host.Type_commit(made) : code;
 }
 
-/* What MPI_Pack can take at once. */
+/* Packs or unpacks `count` elements, as many as MPI_Pack can take at once. */
 static int pack_some(const xmpi_type_t *type, xmpi_way_t way, uintptr_t user,
                      int count, uintptr_t packed)
 {
     int bytes = (int)((uint64_t)count * type->size), position = 0, code;
     MPI_Datatype handle = type->handle;
-    int is_moved = user == 0; /* MPICH takes it for a mistake */
+    int is_moved = user == 0; /* MPICH refuses the address 0 */
 
     if (is_moved) {
         code = one_byte_before(type->handle, count, &handle);

@@ -1,13 +1,14 @@
-/* The functions that wait for requests, or ask after them, taken over
+/* The functions that wait for requests, or test them. The binding takes them
+ * over
  *
- *   - from the first persistent collective on, since the host knows nothing of
- *     those but that they are inactive (persistent.c);
- *   - under a library that calls nobody while it makes progress: they finish
- *     what xylem has completed, whose data a thread of hook.c moves meanwhile,
- *     whatever function the program is in.
+ *   - from the first persistent collective on, as the host takes its request
+ *     for inactive (persistent.c);
+ *   - if the host does not call the hook while it makes progress: then these
+ *     functions finish operations that xylem has completed, while a thread of
+ *     hook.c moves the data.
  *
- * Until then, and elsewhere, the front leads to the library; but those of
- * MPI-4.1, which older libraries lack, are always the binding's. */
+ * Else the front leads to the library. The functions of MPI-4.1, which older
+ * libraries lack, are always the binding's. */
 #include <sched.h>
 
 #include "bindings/mpi/call.h"
@@ -114,10 +115,10 @@ static int hosts_Request_get_status(MPI_Request request, int *flag,
     ASKS(Request_get_status(request, flag, status));
 }
 
-/* ---- those of MPI-4.1, also for a host that lacks them ---- */
+/* ---- functions of MPI-4.1, also for a host that lacks them ---- */
 
-/* The host knows whether such a request is over. Of a persistent one of its own
- * that is inactive it says so, too. */
+/* Whether the host knows the state of a request; an inactive persistent request
+ * of the host's is complete for it. */
 static int is_hosts(MPI_Request request)
 {
     return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;
@@ -186,9 +187,10 @@ static int hosts_Request_get_status_some(int count, MPI_Request requests[],
     return code;
 }
 
-/* ---- persistent collectives among them ---- */
+/* ---- persistent collectives among the requests ---- */
 
-/* One that the program is told of is idle again. Returns its code. */
+/* Tells the program that the call is over, which makes it idle; returns MPI's
+ * code. */
 static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE)
@@ -196,8 +198,8 @@ static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
     return xmpi_persistent_end(persistent);
 }
 
-/* The first that is started, from `from` on, be it over or not; `count`: none
- * is. */
+/* The index of the first started collective from `from` on, over or not;
+ * `count`: there is none. */
 static int next_started(int count, const MPI_Request requests[], int from)
 {
     int i = from;
@@ -208,7 +210,7 @@ static int next_started(int count, const MPI_Request requests[], int from)
     return requests == NULL || i > count ? count : i;
 }
 
-/* The first of those that is over. */
+/* The index of the first started collective that is over; or `count`. */
 static int first_over(int count, const MPI_Request requests[])
 {
     int i = next_started(count, requests, 0);
@@ -229,8 +231,8 @@ static int all_are_over(int count, const MPI_Request requests[])
     return i >= count;
 }
 
-/* Of several: the status says what of which; those of the host's are good if
- * its function has said so. */
+/* Writes the failure of request i into its status. If the host's function has
+ * succeeded (`code`), all other requests are marked as good. */
 static int note_failure(int count, MPI_Status statuses[], int i, int failure,
                         int code)
 {
@@ -267,7 +269,7 @@ static int taken_Wait(MPI_Request *request, MPI_Status *status)
     return code;
 }
 
-/* Where the host waits the hook moves the others. */
+/* While the host waits for its requests, the hook moves the others. */
 static int taken_Waitall(int count, MPI_Request requests[],
                          MPI_Status statuses[])
 {
@@ -335,7 +337,7 @@ static int taken_Testany(int count, MPI_Request requests[], int *index,
     }
     code = hosts_Testany(count, requests, index, flag, status);
     if (code == MPI_SUCCESS && *flag && *index == MPI_UNDEFINED) {
-        *flag = 0; /* some are started, of which the host does not know */
+        *flag = 0; /* the host does not know that some are started */
         host_moves();
     }
     return code;
@@ -354,8 +356,8 @@ static int taken_Waitany(int count, MPI_Request requests[], int *index,
     return code;
 }
 
-/* Behind those of the host's, of which `*done` say MPI_UNDEFINED: it has none.
- */
+/* Adds collectives that are over behind the host's `*done` requests, which is
+ * MPI_UNDEFINED if the host has no active one. */
 static int add_over(int count, const MPI_Request requests[], int *done,
                     int indices[], MPI_Status statuses[], int code)
 {
