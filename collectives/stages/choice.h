@@ -1,5 +1,5 @@
-/* What has been decided for a call: the algorithm, and all that it is run with.
- * Equal on all ranks. */
+/* The decision for a call: the algorithm, and all its parameters. Equal on all
+ * ranks. */
 #ifndef XYL_COLLECTIVES_STAGES_CHOICE_H
 #define XYL_COLLECTIVES_STAGES_CHOICE_H
 
@@ -7,7 +7,7 @@
 #include "collectives/data/problem.h"
 #include "collectives/stages/collective.h"
 
-/* Whom something is chosen for. */
+/* The ranks that an algorithm is chosen for. */
 enum {
     XYL_TEAM_NODE = 1,    /* a team on one node */
     XYL_TEAM_NODES = 2,   /* a team on several */
@@ -17,7 +17,7 @@ enum {
     XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
 };
 
-/* Whom an algorithm that is made of others asks for these. */
+/* Functions by which an algorithm that is made of others chooses these. */
 typedef struct xyl_chooser {
     /* The schedule for a level: a problem among ranks of one node (SEATS) or
      * between nodes (LEADERS), with blocks of `bytes`; `radix_out` may be NULL.
@@ -25,9 +25,9 @@ typedef struct xyl_chooser {
     const xyl_algorithm_t *(*level)(const xylem_team_t *team, uint32_t level,
                                     const xyl_problem_t *problem,
                                     uint64_t bytes, uint32_t *radix_out);
-    /* The algorithm for a level in the memory of a node, and the problem's
-     * radix; what is the node's own in the problem is known. It is the named
-     * one (NULL: there is none) if that fits. */
+    /* The algorithm for a level in the memory of a node; sets the problem's
+     * radix, and reads its `node`. It is the named one (NULL: none) if that
+     * fits. */
     const xyl_algorithm_t *(*in_memory)(const xylem_team_t *team,
                                         const xyl_algorithm_t *named,
                                         uint32_t named_radix,
@@ -38,25 +38,25 @@ struct xyl_rule;
 
 typedef struct xyl_choice {
     const xyl_algorithm_t *algorithm;
-    /* That has chosen it or, where it was named, that it is run by; NULL: there
-     * is none. */
+    /* The rule that has chosen it, or that a named one is run by; NULL:
+     * none. */
     const struct xyl_rule *rule;
-    int is_named; /* it is not the rule that has chosen it */
+    int is_named; /* chosen by name, not by the rule */
     uint32_t radix;
     size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
     /* Trees, and levels in segments: */
     xyl_plan_t frame; /* with the tree; of levels: between nodes, and lanes */
     /* Levels in segments: */
-    uint32_t leaders;      /* of a node; each has a lane for every one of: */
-    uint32_t halves;       /* of that tree */
-    uint32_t roots;        /* nodes with roots, where there is no other */
+    uint32_t leaders;      /* of a node; each has a lane for each half */
+    uint32_t halves;       /* of the tree */
+    uint32_t roots;        /* nodes with roots, if the call has no root */
     xyl_shape_t node_tree; /* within nodes, by messages: */
     int is_by_messages;    /* also where memory is shared */
-    /* And in memory, where they are named; NULL: `chooser` says. */
+    /* In memory, by name; NULL: `chooser` chooses. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;
-    /* Segments of the frame in one of the levels within nodes, and in one of
-     * those between them: one of the two is 1. */
+    /* Segments of the frame in a segment within nodes, and in one between
+     * nodes: one of the two is 1. */
     uint32_t within_grain, between_grain;
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */

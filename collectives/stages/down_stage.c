@@ -12,8 +12,7 @@ typedef struct down_stage {
     xyl_stage_t stage;
     xyl_tree_edges_t edges;
     char *buf;
-    char *sent;             /* what goes over edges lies there: `buf`, or the
-                               operation's own copy */
+    char *sent; /* the message for edges: `buf`, or the operation's own copy */
     uint64_t *ready;        /* indexes that are there */
     uint64_t arrived;       /* how many of them */
     uint32_t children_left; /* that do not have everything yet */
@@ -39,7 +38,7 @@ static void down_check(down_stage_t *down)
         xyl_stage_release(&down->stage);
 }
 
-/* Between the user's buffer and what is sent. */
+/* Copies a segment between `buf` and `sent`. */
 static void down_copy(const down_stage_t *down, char *to, const char *from,
                       uint64_t index)
 {
@@ -50,8 +49,7 @@ static void down_copy(const down_stage_t *down, char *to, const char *from,
                         xyl_stage_length(&down->stage, index));
 }
 
-/* Index `index` has come: with a parent to where it is sent on from, else into
- * the buffer. */
+/* Index `index` has come: to `sent` if there is a parent, else to `buf`. */
 static inline void down_take(down_stage_t *down, uint64_t index)
 {
     int is_copied = down->sent != down->buf;
@@ -104,9 +102,9 @@ static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
     down_take(down_of(stage), index);
 }
 
-/* Where others wait for what this stage sends, and this rank waits for nobody
- * who could wait for it: who is between in one of several lanes waits for the
- * others, too. */
+/* 1: other ranks wait for this stage's sends, and this rank waits for none that
+ * could wait for it. A rank between others in one of several lanes waits for
+ * other lanes, too. */
 static int may_detach(const down_stage_t *down)
 {
     const xyl_operation_t *operation = down->stage.operation;

@@ -13,9 +13,9 @@
  * receiver has finished what it already has.
  *
  * Index i uses slot i modulo the slots, so that a posted index finds its event
- * without a search. There are a power of two of them: a division by any other
- * number costs more than all else that is done with an event. Touched only by
- * the thread that progresses.
+ * without a search. The number of slots is a power of two: a division by any
+ * other number costs more than all else that is done with an event. Touched
+ * only by the thread that progresses.
  */
 #ifndef XYL_COLLECTIVES_STAGES_EDGE_H
 #define XYL_COLLECTIVES_STAGES_EDGE_H
@@ -29,7 +29,7 @@ enum { XYL_WINDOW_MAX = 64 };
 
 typedef struct xyl_edge xyl_edge_t;
 
-/* The event of one send or receive, and which. */
+/* The event of one send or receive, and its index. */
 typedef struct xyl_slot {
     xyl_event_t event;
     xyl_edge_t *edge;
@@ -37,10 +37,10 @@ typedef struct xyl_slot {
 } xyl_slot_t;
 
 struct xyl_edge {
-    struct xyl_stage *stage; /* whose edge it is */
+    struct xyl_stage *stage; /* that has the edge */
     uint32_t number;         /* of the edge in its stage */
     uint32_t peer;           /* rank in the team */
-    uint32_t self;           /* as which rank of it this one sends */
+    uint32_t self;           /* rank in the team that sends name */
     uint64_t base;
     uint64_t posted;   /* bit i: index base + i was posted */
     uint64_t finished; /* bit i: index base + i is finished */
@@ -62,7 +62,7 @@ static inline uint32_t xyl_edge_slot_count(uint32_t window)
     return count;
 }
 
-/* Of an index that is posted. */
+/* The slot of a posted index. */
 static inline xyl_slot_t *xyl_edge_slot(const xyl_edge_t *edge, uint64_t index)
 {
     return &edge->slots[index & edge->slot_mask];

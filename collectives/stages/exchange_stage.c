@@ -1,6 +1,6 @@
-/* Runs a schedule: an action starts when the last that it waits for is
+/* Runs a schedule: an action starts when the last action that it waits for is
  * finished. Messages go first; reductions and copies are worked off in order,
- * some at a time, so that the net is looked after in between. */
+ * some bytes at a time, so that the net has its turn in between. */
 #include "collectives/stages/exchange_stage.h"
 
 #include <assert.h>
@@ -35,20 +35,19 @@ struct exchange_stage {
     uint32_t count, slot_count;
     xyl_action_entry_t *actions;
     xyl_order_t *orders;
-    uint32_t *slot_of; /* [count] of the first piece of a message */
-    uint64_t piece;    /* messages of middle length are cut into such pieces, of
-                          bytes, */
-    uint32_t pieces_max;       /* at most so many; 1: none is */
-    xyl_exchange_trim_fn trim; /* NULL: counts are as they are */
+    uint32_t *slot_of;   /* [count] of the first piece of a message */
+    uint64_t piece;      /* bytes of a piece of a message of middle length */
+    uint32_t pieces_max; /* of a message; 1: none is cut */
+    xyl_exchange_trim_fn trim; /* NULL: counts are as written */
     const void *trim_arg;
     uint32_t flight_max;
     uint64_t turn; /* bytes that are worked on before the net has its turn */
     /* The run. */
-    uint32_t *waits; /* [count] still */
+    uint32_t *waits; /* [count] of actions, still */
     uint32_t left;   /* actions that are not finished */
     uint64_t input_left;
     xyl_number_queue_t ready, computing;
-    xyl_number_queue_t held[2]; /* receives, sends: too many under way */
+    xyl_number_queue_t held[2]; /* receives, sends beyond flight_max */
     uint32_t in_flight[2];
     uint64_t computed; /* elements of the first in `computing` */
     xyl_stage_pause_t pause;
@@ -85,14 +84,14 @@ static size_t action_bytes(const exchange_stage_t *exchange,
     return (size_t)action->count * exchange->element_bytes;
 }
 
-/* Where a message begins or ends on this rank. */
+/* The end of a message on this rank. */
 static xyl_position_t end_of(const xyl_action_entry_t *action)
 {
     return is_send(action) ? action->left : action->to;
 }
 
-/* The rest: 1 done, 0 under way. What is sent comes to `packed`, what has been
- * received goes from there to where it belongs. */
+/* Packs a message that is sent into `packed`, or unpacks a received one from
+ * there. 1: done; 0: under way. */
 static int message_repack(exchange_stage_t *exchange, xyl_action_t number,
                           char *packed)
 {
@@ -139,8 +138,8 @@ static int action_compute(exchange_stage_t *exchange, xyl_action_t number,
 
 /* UCX copies messages of up to `piece` bytes through shared memory at once and
  * longer ones after a handshake, which pays from `pieces_max` times as much on
- * (choose/table.json says so of trees). So on one node what lies between goes
- * in pieces. Both sides of a message know its length. */
+ * (choose/table.json says so of trees). So on one node messages of lengths
+ * between go in pieces. Both sides of a message know its length. */
 static uint32_t pieces_of(const exchange_stage_t *exchange, uint64_t count)
 {
     uint64_t bytes = count * exchange->element_bytes, piece = exchange->piece;
@@ -224,7 +223,8 @@ static void action_finish(exchange_stage_t *exchange, xyl_action_t number)
     }
 }
 
-/* The processor does one after the other; who works meanwhile, all at once. */
+/* The processor does one action after the other; an executor that works beside
+ * it gets all at once. */
 static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
 {
     uint64_t count = exchange->actions[number].count;
@@ -235,7 +235,7 @@ static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
         action_finish(exchange, number);
 }
 
-/* Starts everything that is ready, and what becomes so by that. */
+/* Starts all actions that are ready, or become ready by that. */
 static void start_ready(exchange_stage_t *exchange)
 {
     while (!xyl_number_queue_is_empty(&exchange->ready)) {
@@ -256,7 +256,7 @@ static void start_ready(exchange_stage_t *exchange)
     }
 }
 
-/* Works on the first in line, at most `budget` elements of it. Returns how
+/* Works on the first action in line, on at most `budget` elements; returns how
  * many. */
 static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
 {
@@ -285,13 +285,13 @@ static void exchange_advance(exchange_stage_t *exchange)
     start_ready(exchange);
     while (!xyl_number_queue_is_empty(&exchange->computing)) {
         if (budget == 0) {
-            xyl_stage_pause(&exchange->pause); /* and the rest */
+            xyl_stage_pause(&exchange->pause); /* the rest comes later */
             return;
         }
         budget -= compute_first(exchange, budget);
         start_ready(exchange);
     }
-    /* Not in a pause: the next start may begin one, too. */
+    /* A pause must be over: the next start may begin one, too. */
     if (exchange->left != 0 || exchange->pause.is_on)
         return;
     for (index = 0; index < exchange->stage.count; index++)
@@ -327,7 +327,7 @@ static void message_done(xyl_event_t *event)
     exchange_advance(exchange);
 }
 
-/* Of an action, what an executor had to do for it. */
+/* An executor has done its work for an action. */
 static void action_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
@@ -501,7 +501,7 @@ static xylem_status_t add_staging(exchange_stage_t *exchange)
         size_t bytes = action_bytes(exchange, action);
         if (slot->pieces == 0 ||
             exchange->buffers.layout[end_of(action).buffer] == NULL)
-            continue; /* not the first of its message, or plain */
+            continue; /* not a first piece, or plain */
         slot->staging = xyl_arena_alloc(arena, bytes + 1);
         if (slot->staging == NULL)
             return xyl_fail(XYLEM_ERR_NO_MEMORY,
@@ -510,7 +510,7 @@ static xylem_status_t add_staging(exchange_stage_t *exchange)
     return XYLEM_OK;
 }
 
-/* Numbers that the messages of a schedule need if each is cut into so many. */
+/* Sequence numbers for the messages of a schedule, each cut into `pieces`. */
 static uint32_t sequences_of(const xyl_schedule_t *schedule, uint32_t pieces)
 {
     return (uint32_t)((uint64_t)schedule->labels * pieces /
@@ -518,7 +518,7 @@ static uint32_t sequences_of(const xyl_schedule_t *schedule, uint32_t pieces)
            1;
 }
 
-/* A message is cut into so many at most that there are numbers for all. */
+/* The most pieces of a message for which there are sequence numbers. */
 static uint32_t pieces_for(const xylem_team_t *team,
                            const xyl_stage_spec_t *spec,
                            const xyl_schedule_t *schedule)

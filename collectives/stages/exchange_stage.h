@@ -8,7 +8,7 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
-/* Into which a message of the team may be cut, at most. */
+/* The most pieces into which a message of the team may be cut. */
 static inline uint32_t xyl_exchange_pieces(const xylem_team_t *team)
 {
     return team->is_one_node
@@ -26,17 +26,17 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       const xyl_layouts_t *layouts,
                                       xyl_stage_t **stage_out);
 
-/* Lengths that are known only when the input is there: `trim` is called then,
- * at every start, and writes counts, at most those of the schedule, and offsets
- * to its actions, in the order in which they were added. `arg` is borrowed
- * until the operation is freed. Not for teams on one node. */
+/* For lengths that are known only when the input is there. `trim` is called
+ * then, at every start. It writes counts, at most those of the schedule, and
+ * offsets to the actions, in the order in which these were added. `arg` is
+ * borrowed until the operation is freed. Not for teams on one node. */
 typedef void (*xyl_exchange_trim_fn)(const void *arg,
                                      xyl_action_entry_t *actions);
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
                              const void *arg);
 
-/* Of a message that may be left out on both sides: that it is when it has no
- * element. `kind`: as in the schedule. */
+/* Sets the count of a message that both sides leave out if it has no element.
+ * `kind`: its kind in the schedule. */
 static inline void xyl_action_trim(xyl_action_entry_t *action,
                                    xyl_action_kind_t kind, uint64_t count)
 {

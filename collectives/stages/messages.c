@@ -1,4 +1,4 @@
-/* What a stage has sent and receives: over an edge, or singly. */
+/* The messages of a stage: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
 #include "runtime/core/failure.h"
@@ -41,8 +41,8 @@ void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
 
 /* ---- over an edge ---- */
 
-/* Of segments that are longer than the operation's, so many that follow each
- * other differ as have tags of their own. */
+/* Segments longer than the operation's are numbered by index, so that as many
+ * consecutive ones differ as there are labels. */
 static uint32_t label_of(const xyl_stage_t *stage, uint64_t index)
 {
     uint64_t number = stage->grain == 1 ? xyl_stage_segment(stage, index)
@@ -83,7 +83,7 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
     xyl_stage_post_recv(stage, &message);
 }
 
-/* ---- back again ---- */
+/* ---- ends ---- */
 
 void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
 {
@@ -92,7 +92,7 @@ void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
     if (status == XYLEM_ERR_NET)
         status = xyl_liveness_explain(operation->request.context,
                                       operation->request.team, status);
-    if (status == XYLEM_ERR_PROC_FAILED) /* so that it is told who has died */
+    if (status == XYLEM_ERR_PROC_FAILED) /* to find out which rank died */
         xyl_context_suspects_look(operation->request.context);
     xyl_operation_fail(operation, status);
 }

@@ -6,9 +6,9 @@
 #include "runtime/base/bits.h"
 #include "runtime/core/operation.h"
 
-/* Messages of one index over an edge. A handler that is called for a slot of a
- * failed operation must be given to xyl_stage_arrived, which then returns 0
- * and has done all there is to do. */
+/* Messages of one index over an edge. A handler gives its event to
+ * xyl_stage_arrived first, and does nothing more if that returns 0: the
+ * operation has failed. */
 void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
                     const void *buf);
 void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
@@ -16,15 +16,16 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
 static inline int xyl_stage_arrived(xyl_stage_t *stage,
                                     const xyl_event_t *event);
 
-/* Where an index lies in the message, which is at `buf`. */
+/* The address of an index in a message at `buf`. */
 static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
                                     char *buf)
 {
     return buf + xyl_stage_at(stage, index);
 }
 
-/* All that the window takes now, of a message at `buf`: sends of indexes whose
- * bits are set in `ready`, in any order; or receives, in order. */
+/* Post all messages that the window takes now, of a message at `buf`: sends of
+ * indexes whose bits are set in `ready`, in any order; or receives, in
+ * order. */
 static inline void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
                                        const uint64_t *ready, char *buf)
 {
@@ -47,11 +48,11 @@ static inline void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge,
     }
 }
 
-/* Messages without an edge. `label` tells those of a pair and direction apart,
- * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
+/* Messages without an edge. `label`, below sequences * XYL_TEAM_SEGMENT_TAGS,
+ * tells those of a pair and direction apart; handlers as above. */
 typedef struct xyl_stage_message {
     uint32_t peer; /* rank in the team */
-    uint32_t self; /* as which a send names its source; a receive has none */
+    uint32_t self; /* the source that a send names; a receive has none */
     uint32_t label;
     void *buf; /* a send only reads it */
     size_t bytes;
@@ -63,7 +64,7 @@ void xyl_stage_post_send(xyl_stage_t *stage,
 void xyl_stage_post_recv(xyl_stage_t *stage,
                          const xyl_stage_message_t *message);
 
-/* What a message of the stage has ended with makes its operation fail. */
+/* Makes the operation fail with the status of a message of the stage. */
 void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
     __attribute__((cold));
 

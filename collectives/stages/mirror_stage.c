@@ -138,7 +138,7 @@ void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped)
     mirror_of(stage)->is_skipped = is_skipped;
 }
 
-/* From the user's buffers to where stages read. */
+/* Adds the stage from the user's buffer to the mirror that stages read. */
 static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
                                 int is_bcast, const xyl_extents_t *extents)
 {
@@ -152,7 +152,7 @@ static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
     return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
-/* And from where stages write. */
+/* Adds the stage from the mirror that stages write to the user's buffer. */
 static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
                                 const xyl_extents_t *extents)
 {
@@ -165,8 +165,8 @@ static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
     return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
-/* What stands for the buffer's address; *memory_out: what is to be given back.
- */
+/* *mirror_out stands for the buffer's address; *memory_out is to be given
+ * back. */
 static xylem_status_t mirror_make(xyl_operation_t *operation,
                                   const xyl_extents_t *extents,
                                   xyl_mirror_t *memory_out, void **mirror_out)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct xyl_number_queue {
-    uint32_t *numbers; /* room for all, whoever has the queue sees to it */
+    uint32_t *numbers; /* with room for all, of the queue's owner */
     uint32_t first, end;
 } xyl_number_queue_t;
 

@@ -1,7 +1,7 @@
-/* Copies every segment that is there from or to elements with gaps, or makes
- * sums of numbers or numbers of sums, about as much in a turn as the limits
- * say, so that the net is looked after in between: the first segments are on
- * their way while later ones are packed. */
+/* Translates every segment that is there: packs or unpacks elements with gaps,
+ * or makes sums of numbers or numbers of sums. The limits say how many bytes it
+ * translates before the net has its turn: so the first segments travel while
+ * later ones are packed. */
 #include "collectives/stages/pack_stage.h"
 
 #include <assert.h>
@@ -16,13 +16,12 @@
 
 typedef struct pack_stage {
     xyl_stage_t stage;
-    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps, or with
-                              numbers of sums */
-    int is_whole; /* the message is not cut, and on this side has so many: */
-    size_t whole; /* bytes */
+    xyl_buffers_t buffers; /* from SEND to RECV; one has gaps, or numbers */
+    int is_whole;          /* the message is not cut; it has here: */
+    size_t whole;          /* bytes */
     xyl_number_queue_t arrived; /* indexes */
     uint64_t finished;
-    size_t copied; /* bytes in this turn; the last segment goes beyond: */
+    size_t copied; /* bytes in this turn; the last segment may exceed: */
     uint64_t turn;
     xyl_stage_pause_t pause;
     xyl_stage_work_t *works; /* [stage.count]; NULL: all is done in the call */
@@ -50,7 +49,7 @@ static void segment_translate(pack_stage_t *pack, uint64_t index)
 
     if (pack->is_whole)
         bytes = pack->whole;
-    if (work == NULL) /* by the thread that looks after the net */
+    if (work == NULL) /* by the thread that drives the net */
         pack->copied += bytes;
     if (xyl_stage_worked(&pack->stage,
                          xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV,
@@ -121,8 +120,8 @@ static const xyl_stage_ops_t pack_ops = {
 
 /* ---- planning ---- */
 
-/* Before all stages of the lane, from the user's buffer `user`; or behind them,
- * to it. */
+/* Adds a stage before all others of the lane, from the user's buffer `user`; or
+ * behind them, to it. */
 static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
                                int packs, xyl_role_t user,
                                pack_stage_t **pack_out)
@@ -157,8 +156,8 @@ static xyl_role_t packed(xyl_role_t role)
                                                              : role;
 }
 
-/* All stages that there are work on `bytes` bytes of the operation's, but for
- * those that translate by themselves. */
+/* Points all stages added so far at `bytes` bytes of the operation's memory,
+ * except those that take the user's buffers. */
 static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
 {
     uint32_t i;
@@ -177,8 +176,7 @@ static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
     return XYLEM_OK;
 }
 
-/* Where this rank has input it packs that, else it unpacks what it gets. A
- * broadcast has one buffer. */
+/* A rank with input packs it, others unpack. A broadcast has one buffer. */
 xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
                                    const xyl_layout_t *layout)
 {
@@ -201,7 +199,7 @@ xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
 
 /* ---- sums of numbers ---- */
 
-/* Every stage has to do with the user's buffers by itself. */
+/* 1: every stage takes the user's buffers itself. */
 static int needs_no_sums(const xyl_operation_t *operation)
 {
     uint32_t i;

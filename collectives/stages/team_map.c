@@ -4,9 +4,9 @@
 
 #include "runtime/base/status.h"
 
-/* The state of a team; by its lock. */
+/* The state of a team, under its lock. */
 typedef struct team_map {
-    uint32_t *memory;       /* of `map`; NULL: not its own */
+    uint32_t *memory;       /* of `map`; NULL: borrowed, or none */
     xyl_topology_map_t map; /* of 0 ranks until it is asked for */
 } team_map_t;
 

@@ -16,8 +16,8 @@ xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
                                    uint32_t **memory_out,
                                    xyl_topology_map_t *map_out);
 
-/* The map of the team, unless it has one already: for teams that share one,
- * which is borrowed. */
+/* Sets the map of a team that has none yet to one that teams share;
+ * borrowed. */
 void xyl_team_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
 
 extern const xyl_module_t xyl_team_map_module;

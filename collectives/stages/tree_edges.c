@@ -10,7 +10,6 @@ typedef struct neighbours {
     uint32_t parent, child_count, *children; /* ranks of the group */
 } neighbours_t;
 
-/* The edge to a rank of the group. */
 xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
                              uint32_t window, uint32_t limit,
                              xyl_event_fn handle)
@@ -66,16 +65,16 @@ xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                              NULL};
 }
 
-/* A tree with all that it is found by. With a map, a shape for each of its
- * levels. */
+/* A tree, and all that its edges follow from. With a map, each of the map's
+ * levels has a shape. */
 typedef struct found_tree {
     const xyl_tree_spec_t *spec;
     const xyl_topology_map_t *map;
     xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
 } found_tree_t;
 
-/* A topology tree of the whole team takes a chain for radix 1, else it is
- * k-nomial. */
+/* A topology tree is a chain if it is the whole team's and its radix is 1, else
+ * it is k-nomial. */
 static xylem_status_t tree_find(xylem_team_t *team, const xyl_tree_spec_t *spec,
                                 found_tree_t *tree)
 {

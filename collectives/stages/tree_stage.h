@@ -9,8 +9,8 @@
 #include "collectives/stages/messages.h"
 #include "collectives/stages/team_map.h"
 
-/* Which tree of a group. Among some ranks of a team, TOPOLOGY is KNOMIAL: they
- * are one of each place. With a map the shape is that of each of its levels. */
+/* A tree of a group. Among some ranks of a team TOPOLOGY is KNOMIAL, as each
+ * place has one of them. With a map each of its levels has the shape. */
 typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;
@@ -23,19 +23,18 @@ typedef struct xyl_tree_spec {
 xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                                  uint32_t root, unsigned half);
 
-/* Stages are added as specs say, but for their group, which is the tree's. */
+/* Stages are added as specs say, except for the group, which is the tree's. */
 
-/* Adds a stage that carries the message from the root to everybody. At the
- * root its input is segment_ready; elsewhere what the parent sends. The message
- * is what it writes. */
+/* Adds a stage that carries the message from the root to all ranks. Its input
+ * comes by segment_ready at the root, elsewhere from the parent. It writes the
+ * message. */
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
                                   const xyl_stage_spec_t *spec,
                                   const xyl_tree_spec_t *tree);
 
-/* Adds a stage that combines what everybody has with the operation's combiner.
- * Every rank's input is segment_ready; only the root emits. It reads this
- * rank's contribution, and writes the result at the root (which may be the same
- * buffer); elsewhere nothing. */
+/* Adds a stage that combines all ranks' contributions by the operation's
+ * combiner. It reads this rank's contribution, which comes by segment_ready.
+ * Only the root emits, and writes the result, possibly to the same buffer. */
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
                                 const xyl_stage_spec_t *spec,
                                 const xyl_tree_spec_t *tree);
@@ -44,15 +43,15 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
 typedef struct xyl_tree_edges {
     int has_parent;
     uint32_t child_count;
-    uint32_t children_below; /* whose rank in the group is below this one's */
+    uint32_t children_below; /* of lower rank in the group */
     xyl_edge_t parent;
     xyl_edge_t *children;
 } xyl_tree_edges_t;
 
-/* How a stage wants its children. */
+/* The order of a stage's children. */
 typedef enum xyl_child_order {
-    XYL_CHILDREN_AS_SERVED, /* the largest subtree first: whose way is long */
-    XYL_CHILDREN_REVERSED,  /* the smallest first: who is done early */
+    XYL_CHILDREN_AS_SERVED, /* the largest subtree first: its way is long */
+    XYL_CHILDREN_REVERSED,  /* the smallest first: it is done early */
     XYL_CHILDREN_BY_RANK
 } xyl_child_order_t;
 
@@ -74,8 +73,8 @@ void xyl_tree_edges_reset(xyl_tree_edges_t *edges);
 void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                            int cancel_parent, int cancel_children);
 
-/* A single edge, whose ranks may change; XYLEM_ERR_NO_MEMORY, without a text.
- */
+/* A single edge, whose ranks may change. XYLEM_ERR_NO_MEMORY comes without a
+ * text. */
 xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
                              uint32_t window, uint32_t limit,
                              xyl_event_fn handle);

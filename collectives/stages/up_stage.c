@@ -13,8 +13,8 @@
  * sent, so a rank between needs no memory but its children's windows; the root
  * accumulates in the result, and its first child sends there directly.
  *
- * Where the user waits for this stage alone, and for the sake of others, it
- * copies what it still has of the user's contribution to where it accumulates
+ * If the user waits for this stage alone, and only other ranks need it, the
+ * stage copies the rest of the user's contribution to where it accumulates
  * (keeping), and the call is over.
  *
  * A receive for index i is posted when buffer i % window is free again. The
@@ -42,7 +42,7 @@ typedef struct partial {
     uint32_t taken;  /* contributions in it */
 } partial_t;
 
-/* What is combined now, where that takes its time. */
+/* A combination that an executor has under way. */
 typedef struct pending {
     int is_busy;
     uint32_t contribution, into;
@@ -64,8 +64,8 @@ typedef struct up_stage {
     partial_t *partials;     /* [count] */
     uint64_t *combined;      /* indexes complete in their accumulator */
     uint64_t finished;       /* indexes emitted (root) or sent */
-    uint64_t kept;           /* own of lower indexes is not needed any more */
-    xyl_stage_pause_t pause; /* between two that are kept */
+    uint64_t kept;           /* of lower indexes `own` is not needed any more */
+    xyl_stage_pause_t pause; /* between two segments that are kept */
     xyl_exec_t *exec;
     /* [count]; NULL: all is combined in the call. */
     xyl_stage_work_t *works;
@@ -92,7 +92,7 @@ static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
            ((size_t)child * window + (size_t)(index % window)) * up->temp_bytes;
 }
 
-/* Read-only where it is the user's own buffer; see combine. */
+/* Read-only if it is the user's own buffer; see up_combine. */
 static const char *up_address(const up_stage_t *up, uint32_t holder,
                               uint64_t index)
 {
@@ -131,8 +131,8 @@ static void up_release(up_stage_t *up, uint32_t holder, uint64_t index)
 /* ---- combining ---- */
 
 /* Where accumulator op contribution goes. The root accumulates in the result,
- * but not over its own contribution when that lies there and is still to come;
- * others use a buffer that is among the operands. */
+ * unless its own contribution lies there and is still to come; all else goes to
+ * the buffer of an operand. */
 static uint32_t destination(const up_stage_t *up, uint32_t holder,
                             uint32_t contribution)
 {
@@ -161,7 +161,7 @@ static int up_apply(up_stage_t *up, uint64_t index, uint32_t holder,
             bytes / collective->element_bytes));
 }
 
-/* The contribution is in the accumulator, which lies there. */
+/* The contribution is in the accumulator, which lies at `into` now. */
 static void combined_into(up_stage_t *up, uint64_t index, uint32_t contribution,
                           uint32_t into)
 {
@@ -202,7 +202,7 @@ static void send_up(up_stage_t *up)
     }
 }
 
-/* Not in a pause: its event comes still. */
+/* A pause must be over, as its event still comes. */
 static void up_complete(up_stage_t *up)
 {
     if (up->finished == up->stage.count && !up->pause.is_on)
@@ -221,7 +221,8 @@ static void segment_final(up_stage_t *up, uint64_t index)
     up_check(up);
 }
 
-/* A team of one rank: nothing was combined. */
+/* Copies this rank's contribution, with which nothing was combined, to the
+ * result. */
 static int copy_own(up_stage_t *up, uint64_t index)
 {
     size_t offset = offset_of(up, index);
@@ -243,7 +244,7 @@ static void segment_combined(up_stage_t *up, uint64_t index)
     }
     if (up->partials[index].holder == HOLDER_OWN && up->own != up->result &&
         !copy_own(up, index))
-        return; /* worked goes on */
+        return; /* up_worked goes on */
     segment_final(up, index);
 }
 
@@ -293,8 +294,7 @@ static int takes_as_it_comes(const up_stage_t *up)
     return xyl_collective_of(up->stage.operation)->plan.arrival_order;
 }
 
-/* Takes a contribution, and says so if it was the last; 0: not to be gone on
- * with now. */
+/* Takes a contribution. 0: do not go on: it was the last, or is under way. */
 static int take_one(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (!up_take(up, index, contribution))
@@ -305,7 +305,7 @@ static int take_one(up_stage_t *up, uint64_t index, uint32_t contribution)
     return 0;
 }
 
-/* In their order, as far as they are there. */
+/* Takes contributions in their order, as far as they are there. */
 static void take_in_order(up_stage_t *up, uint64_t index)
 {
     uint32_t next;
@@ -317,7 +317,7 @@ static void take_in_order(up_stage_t *up, uint64_t index)
     } while (take_one(up, index, next));
 }
 
-/* Those that came while another was being combined. */
+/* Takes the contributions that came while another was being combined. */
 static void take_what_came(up_stage_t *up, uint64_t index)
 {
     uint32_t position, next;
@@ -375,7 +375,7 @@ static void up_sent(xyl_event_t *event)
     up_check(up);
 }
 
-/* What an executor had to do for a segment. */
+/* An executor has done its work for a segment. */
 static void up_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
@@ -385,7 +385,7 @@ static void up_worked(xyl_event_t *event)
 
     if (!xyl_stage_arrived(&up->stage, event))
         return;
-    if (!pending->is_busy) { /* it was a copy of its own */
+    if (!pending->is_busy) { /* the work was copy_own */
         segment_final(up, index);
         return;
     }
@@ -401,8 +401,8 @@ static void up_worked(xyl_event_t *event)
 
 /* ---- keeping ---- */
 
-/* What somebody else on this node gets is combined in memory of the
- * operation's own, and this rank's contribution is the first there. */
+/* 1: another rank of this node gets the result, which is combined in memory of
+ * the operation, and this rank's contribution is the first there. */
 static int up_may_keep(const xyl_stage_t *stage)
 {
     const up_stage_t *up = (const void *)stage;
@@ -413,8 +413,8 @@ static int up_may_keep(const xyl_stage_t *stage)
            stage->writes == XYL_ROLE_SCRATCH;
 }
 
-/* The next one that has come to nothing but lie there. One at a time: the net
- * is looked after in between. */
+/* Keeps the next segment of `own` with which nothing was combined. One at a
+ * time, so that the net has its turn in between. */
 static void up_keep_one(xyl_stage_t *stage)
 {
     up_stage_t *up = up_of(stage);
@@ -446,9 +446,9 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
     up_advance(up, index, HOLDER_OWN);
 }
 
-/* Where others wait for what this stage sends, the user for nothing, and all of
- * it lies in memory of the operation's own. A copy of the user's contribution
- * would cost every rank more than it wins: each would need room for all. */
+/* 1: other ranks wait for this stage's sends, the user for nothing, and the
+ * message lies in memory of the operation. Copies of users' contributions would
+ * cost more than they win: every rank would need room for all of its own. */
 static int may_detach(const up_stage_t *up)
 {
     return up->edges.has_parent && up->stage.next == NULL &&
@@ -506,7 +506,7 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
 
     up->own = reads;
     up->result = writes;
-    /* Not where something else is combined there before, or lies there. */
+    /* Only if nothing else lies in the result, or is combined there before. */
     up->first_child_is_direct =
         writes != NULL && reads != writes && up->own_position == 0 &&
         !stage->may_keep &&

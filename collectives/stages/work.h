@@ -1,5 +1,6 @@
-/* What a stage asks of an executor (progress/exec/exec.h). Where this works in
- * the call a stage has no xyl_work_t, and needs no memory for any. */
+/* The work that a stage asks of an executor (progress/exec/exec.h). If an
+ * executor works in the call, a stage has no xyl_work_t, and needs no memory
+ * for any. */
 #ifndef XYL_COLLECTIVES_STAGES_WORK_H
 #define XYL_COLLECTIVES_STAGES_WORK_H
 
@@ -22,18 +23,19 @@ xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
                                    xyl_event_fn handle,
                                    xyl_stage_work_t **works_out);
 
-/* Of an executor that may be another than that of the stages' buffers. */
+/* The same for an executor other than that of the stages' buffers. */
 xylem_status_t xyl_stage_works_of(xyl_stage_t *stage, const xyl_exec_t *exec,
                                   size_t count, xyl_event_fn handle,
                                   xyl_stage_work_t **works_out);
 
-/* One of the array, or NULL where there is none. */
+/* One of the array; NULL if there is none. */
 static inline xyl_work_t *xyl_stage_work(xyl_stage_work_t *works, size_t number)
 {
     return works == NULL ? NULL : &works[number].work;
 }
 
-/* `is_done` is what an executor returned; returns it, too. */
+/* Counts work that is not done yet. `is_done`, an executor's answer, is
+ * returned. */
 static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
 {
     if (!is_done)
@@ -41,7 +43,8 @@ static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
     return is_done;
 }
 
-/* What a stage leaves for the next turn, after the net has been looked at. */
+/* A pause: a stage leaves the rest of its work for the next turn, after the
+ * net's. */
 typedef struct xyl_stage_pause {
     xyl_event_t event; /* first */
     xyl_stage_t *stage;
@@ -51,7 +54,7 @@ typedef struct xyl_stage_pause {
 
 void xyl_stage_pause_init(xyl_stage_pause_t *pause, xyl_stage_t *stage,
                           void (*go_on)(xyl_stage_t *stage));
-/* Begins one, if there is none: `go_on` is called when it is over. */
+/* Begins a pause, if none is on; `go_on` is called when it is over. */
 void xyl_stage_pause(xyl_stage_pause_t *pause);
 
 #endif
