@@ -8,8 +8,8 @@
  *   cuda_dynamic    the leader assigns mechanisms by how soon they end copies
  *
  * The leader is the root, or rank 0. It takes no part in either mechanism.
- * Contributions are combined in the order of ranks, so all have the same bits,
- * whoever copied how.
+ * Contributions are combined in the order of ranks, so all ranks have the same
+ * bits, by whichever mechanism they copied.
  *
  *   names --> directory --> a gate in the node's stage, until this rank is done
  */
@@ -76,8 +76,8 @@ static int reduces(const xyl_device_plan_t *plan)
     return xyl_coll_traits(plan->problem.coll)->reduces;
 }
 
-/* Where a rank's contribution lies; the result is at 0. Blocks of an allgather
- * are the result. */
+/* Where a rank's contribution lies in the leader's room, whose result is at 0.
+ * Blocks of an allgather are the result. */
 static uint64_t place_at(const xyl_device_plan_t *plan, uint32_t rank)
 {
     uint64_t bytes = message_bytes(plan);
@@ -104,7 +104,7 @@ static uint64_t gotten_bytes(const xyl_device_plan_t *plan)
 static uint64_t directory_room_bytes(const xyl_device_plan_t *plan)
 {
     if (!leads(plan))
-        return 1; /* nobody looks at it */
+        return 1; /* no rank looks at it */
     return place_at(plan, plan->problem.ranks) + message_bytes(plan);
 }
 
@@ -150,13 +150,13 @@ static void copied(xyl_event_t *event)
     else
         xyl_directory_ended(&directory->run,
                             (xyl_copy_kind_t)(XYL_COPY_FILL + ring), 0, slot);
-    /* The gate is asked again before anybody rests. */
+    /* The engine asks the gate again before it rests. */
     work->stage->operation->request.context->engine.polled++;
 }
 
-/* Where this rank's contribution goes, or the result comes from, `at` of the
- * leader's room. What has been opened stays so for works that have begun alone,
- * and a call may wait for its turn for long. NULL: it cannot be opened. */
+/* The address of byte `at` of the leader's room. Memory stays open only for
+ * works that have begun, and a call may wait long for its turn: so it is opened
+ * for each copy. NULL: it cannot be opened. */
 static char *room_now(directory_stage_t *directory, uint64_t at)
 {
     xyl_device_plan_t *plan = directory->plan;
@@ -169,7 +169,7 @@ static char *room_now(directory_stage_t *directory, uint64_t at)
     return room == NULL ? NULL : room + at;
 }
 
-/* It ends with an error. */
+/* Begins a copy that ends with an error. */
 static void begin_nothing(directory_stage_t *directory, const xyl_copy_t *copy)
 {
     xyl_work_t *work = &directory->works[copy->kind].work;
@@ -293,7 +293,7 @@ static int directory_begin(directory_stage_t *directory)
     return directory->has_begun;
 }
 
-/* Asked whenever the node's stages are polled. */
+/* The gate's answer, asked for whenever the node's stages are polled. */
 static int may_go(void *arg, uint64_t piece, unsigned *did)
 {
     directory_stage_t *directory = arg;
@@ -429,7 +429,7 @@ static xyl_stage_t *directory_add(xyl_han_t *han, xyl_device_plan_t *plan)
     return gate_add(han, directory);
 }
 
-/* The directory, before others are told. */
+/* Makes the directory before other ranks are told. */
 static int directory_prepare(xyl_device_plan_t *plan)
 {
     return xyl_device_staging_of(plan->operation->request.team, plan->library,

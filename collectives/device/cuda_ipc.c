@@ -1,7 +1,7 @@
 /* Ranks of one node whose buffers lie in memory of GPUs: each names its buffers
  * to the others, and then one rank for each GPU, its *worker*, has kernels read
- * all inputs where they lie, combine them in the order of ranks or move them,
- * and write all results where these belong; each worker a part.
+ * all inputs in their buffers, combine them in the order of ranks or move them,
+ * and write all results to theirs; each worker does a part.
  *
  * After the Gathered Shared Buffer of hierarchical GPU collectives (Faraji,
  * Afsahi, "Design considerations for GPU-aware collective communications in
@@ -9,8 +9,8 @@
  * whose kernel combines them at once (cuda_staged.c). Here the buffers
  * themselves are shared, so that nothing is copied, and processes that share a
  * GPU do not take turns on it: no process but the workers begins any work
- * there. Only what cannot be exported (elements with gaps, memory of pools,
- * managed memory, the host's) is copied to a buffer that can, and back.
+ * there. Only memory that cannot be exported (elements with gaps, memory of
+ * pools, managed memory, the host's) is copied to a buffer that can, and back.
  *
  * All ranks have the same bits, those of the order of ranks.
  *
@@ -22,7 +22,7 @@
 
 enum { UNIT = 256 /* elements: parts of workers begin at multiples */ };
 
-/* What is being written. */
+/* The tasks that are being written. */
 typedef struct writer {
     const xyl_device_plan_t *plan;
     uint32_t part, parts; /* this worker's, of so many */
@@ -32,7 +32,7 @@ typedef struct writer {
     int has_failed;
 } writer_t;
 
-/* ---- who works ---- */
+/* ---- workers ---- */
 
 static int is_worker(const xyl_device_plan_t *plan, uint32_t rank)
 {
@@ -56,7 +56,7 @@ static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
     return at < count ? at : count;
 }
 
-/* 0: this rank does not work. */
+/* Finds this worker's part. 0: this rank is no worker. */
 static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
 {
     uint32_t rank;
@@ -163,8 +163,8 @@ static void write_gathered(writer_t *writer)
     }
 }
 
-/* The last rank first: its result may lie where its input does, which only its
- * own needs. */
+/* Writes the last rank first: its result may overwrite its input, which only
+ * that result needs. */
 static void write_prefixes(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
@@ -232,7 +232,7 @@ static void add_move(writer_t *writer, uint32_t from, uint32_t to,
     writer->is_open = moves->count < XYL_CUDA_MOVES_MAX;
 }
 
-/* From one rank's to another's, where all blocks are alike. */
+/* The block from one rank to another, if all blocks are alike. */
 static xyl_device_cell_t cell_alike(const xyl_device_plan_t *plan,
                                     uint32_t from, uint32_t to)
 {

@@ -1,6 +1,6 @@
 /* Mirrors in memory of the host, for ranks of one node whose buffers lie in
  * memory of GPUs: each rank copies its input there, the collective goes through
- * the memory of the node, by what the table takes for that, and each rank
+ * the memory of the node, by the algorithm of the table for that, and each rank
  * copies its result back. Ranks tell one another nothing, so buffers of some of
  * them may lie anywhere. Copies through the host need not wait for a turn on a
  * GPU that ranks share. */
@@ -8,7 +8,7 @@
 #include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
 
-/* Whoever composes the operation puts the mirrors around this. */
+/* The composer of the operation puts the mirrors around this stage. */
 static void cuda_mirrors_add_stages(xyl_han_t *han)
 {
     const xyl_han_stage_t how = {.reads = XYL_ROLE_INPUT,

@@ -6,15 +6,15 @@
  *   cuda_gsb      Gathered Shared Buffer: all copy into the room of one leader,
  *                 whose kernel combines them at once; all copy the result out
  *   cuda_btb      Binomial Tree Based: in each level one of two ranks copies
- *                 what it has into the other's room, which combines it
+ *                 its sum into the other's room, which combines the two
  *   cuda_gsb_btb  the first among the ranks that share a GPU, the second among
  *                 their leaders
  *
- * All are one: ranks are in groups, be it one, or one for each rank, or one for
- * each GPU; the root's lowest rank, or the root itself, leads its group. A
- * leader's room has a place for what it has (its sum), one for what comes from
- * another leader, and one for each member's copy. The barriers between phases
- * are what the thesis has directories of flags for. */
+ * One code runs all three: ranks are in one group, or in a group for each rank,
+ * or for each GPU. The first rank of a group, counted from the root on, leads
+ * it. A leader's room has a place for its sum, one for the sum of another
+ * leader, and one for each member's copy. For the barriers between phases the
+ * thesis has directories of flags. */
 #include "collectives/data/description.h"
 #include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
@@ -39,7 +39,7 @@ static int are_together(const xyl_device_plan_t *plan, grouping_t grouping,
     return xyl_device_offer(plan, a)->gpu == xyl_device_offer(plan, b)->gpu;
 }
 
-/* Counted from the first on, who leads the first group. */
+/* The rank at a place, from the first rank on, which leads the first group. */
 static uint32_t rank_at(const xyl_device_plan_t *plan, uint32_t place)
 {
     return (first_of(plan) + place) % plan->problem.ranks;
@@ -56,7 +56,7 @@ static uint32_t leader_of(const xyl_device_plan_t *plan, grouping_t grouping,
     return rank_at(plan, place);
 }
 
-/* A leader's number among all; and how many there are. */
+/* A leader's number among all leaders, and how many there are. */
 static uint32_t number_of(const xyl_device_plan_t *plan, grouping_t grouping,
                           uint32_t leader, uint32_t *leaders_out)
 {
@@ -97,7 +97,7 @@ static uint32_t levels_of(uint32_t leaders)
 
 /* ---- phases: up, and down ---- */
 
-/* What a rank does in one, is written by these. */
+/* A rank's task in a phase, as it is written. */
 typedef struct staged {
     xyl_device_plan_t *plan;
     grouping_t grouping;
@@ -127,7 +127,7 @@ static uint64_t message_bytes(const xyl_device_plan_t *plan)
     return plan->count * plan->element_bytes;
 }
 
-/* Rooms begin places at multiples of a line. */
+/* Places of a room begin at multiples of a line. */
 static uint64_t place_bytes(const xyl_device_plan_t *plan)
 {
     return (message_bytes(plan) + 255) / 256 * 256;
@@ -208,7 +208,7 @@ static void combine_copies(staged_t *staged)
                 place_of(staged, staged->rank, COPIES + rank);
 }
 
-/* Level `level` of the tree: who is odd there gives. */
+/* Level `level` of the tree: a leader whose number is odd there gives. */
 static void give_up(staged_t *staged, uint32_t level)
 {
     uint32_t bit = 1u << level, taker;
@@ -235,7 +235,8 @@ static void take_up(staged_t *staged, uint32_t level)
     does->result[0] = place_of(staged, staged->rank, SUM);
 }
 
-/* From the greatest level down: who is even there gives. */
+/* From the greatest level down: a leader with an odd number there takes the
+ * result from the even one before it. */
 static void take_down(staged_t *staged, uint32_t level)
 {
     uint32_t bit = 1u << level, giver;

@@ -1,7 +1,6 @@
-/* Handles of exported memory are asked for, and those of others opened, once:
- * both take longer than a short collective. An allocation is known by its
- * number, which no other of its process ever has; so one that lies where
- * another has been is found out. */
+/* Exports memory once, and opens memory of others once: both take longer than a
+ * short collective. An allocation is known by its number, which no other of its
+ * process ever has: so one that lies where another was is noticed. */
 #include "collectives/device/device.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ typedef struct opened {
     int device;
     uint64_t base, bytes, buffer;
     uint64_t used;  /* when, in calls; 0: never */
-    uint64_t works; /* that had begun then: those behind them use it */
+    uint64_t works; /* begun by then: later ones use it */
     int is_gone;    /* its owner has freed it, or died */
 } opened_t;
 
@@ -55,8 +54,8 @@ typedef struct device_state {
     uint32_t opened_count;
     uint64_t calls;
     xyl_exec_t *exec;            /* NULL: nothing has been opened yet */
-    uint64_t works, works_ended; /* of it, now */
-    int keeps_gone;              /* works use what has gone */
+    uint64_t works, works_ended; /* of exec, now */
+    int keeps_gone;              /* works use memory that is gone */
     room_t rooms[ROOMS_MAX];
     xyl_device_reach_t reach;
 } device_state_t;
@@ -78,7 +77,7 @@ xyl_device_reach_t *xyl_device_reach_of(const xylem_context_t *context)
 
 /* ---- names ---- */
 
-/* Parts of a GPU that are devices by themselves differ in their uuid alone. */
+/* Parts of a GPU that are devices by themselves differ only in their uuid. */
 static uint64_t gpu_number(const xyl_cuda_device_t *device)
 {
     const int places[] = {device->pci_domain, device->pci_bus,
@@ -89,7 +88,7 @@ static uint64_t gpu_number(const xyl_cuda_device_t *device)
     return hash == 0 || hash == XYL_DEVICE_GPU_UNKNOWN ? 1 : hash;
 }
 
-/* The driver takes its time to say it. */
+/* Asks once, as the driver takes its time. */
 uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device)
 {
@@ -117,7 +116,7 @@ static own_t *own_find(const device_state_t *state,
     return NULL;
 }
 
-/* Twice as many places. 0: there are enough, or there is no memory. */
+/* Doubles the places. 0: there are enough, or there is no memory. */
 static int own_grow(device_state_t *state)
 {
     uint32_t before = state->own_count;
@@ -134,8 +133,8 @@ static int own_grow(device_state_t *state)
     return 1;
 }
 
-/* A free place, or that of the one that has been named for the longest, of
- * which nobody is told any more when it is freed. NULL: no memory. */
+/* A free place, or the place of the allocation that was named first: no rank is
+ * told any more when it is freed. NULL: no memory. */
 static own_t *own_place(device_state_t *state)
 {
     uint32_t i;
@@ -178,7 +177,7 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
     return 0;
 }
 
-/* The next one that has been named. NULL: there is none. */
+/* The next named allocation to look at. NULL: there is none. */
 static own_t *own_next_look(device_state_t *state)
 {
     uint32_t looks;
@@ -191,8 +190,8 @@ static own_t *own_next_look(device_state_t *state)
     return NULL;
 }
 
-/* One in each call, and one for each that has been added: the driver takes its
- * time to say it. */
+/* Looks at one allocation in each call, and one for each that was added, as the
+ * driver takes its time. */
 void xyl_device_find_freed(xylem_context_t *context,
                            const xyl_cuda_library_t *library,
                            xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX])
@@ -226,7 +225,7 @@ static void opened_close(device_state_t *state, opened_t *opened)
     opened->mapped = NULL;
 }
 
-/* Works use it, or are going to. */
+/* 1: works use the memory, or are going to. */
 static int is_used(const device_state_t *state, const opened_t *opened)
 {
     return opened->mapped != NULL && opened->works >= state->works_ended;
@@ -237,16 +236,16 @@ static void works_look(device_state_t *state)
     state->works = xyl_cuda_works(state->exec, &state->works_ended);
 }
 
-/* None uses anything then but those that are going to begin. */
+/* Waits for all works: only those that are to begin use memory then. */
 static void works_settle(device_state_t *state)
 {
     xyl_cuda_settle(state->exec);
     works_look(state);
 }
 
-/* What lay where an allocation lies now has gone, and the driver does not open
- * the new one while the old one is open. Works use that if their call has
- * failed where it lay, and not here yet. */
+/* Closes memory that lay where an allocation lies now: it has gone, and the
+ * driver does not open the new one before. Works use it if their call has
+ * failed on its owner, and not here yet. */
 static void opened_close_gone(device_state_t *state, uint32_t owner,
                               const xyl_device_name_t *name)
 {
@@ -266,7 +265,7 @@ static void opened_close_gone(device_state_t *state, uint32_t owner,
     }
 }
 
-/* Whatever nobody uses, of the owner, or of all. */
+/* Closes memory that no work uses, of the owner or of all. */
 static void opened_close_unused(device_state_t *state, uint32_t owner,
                                 int of_all)
 {
@@ -278,7 +277,7 @@ static void opened_close_unused(device_state_t *state, uint32_t owner,
             opened_close(state, &state->opened[i]);
 }
 
-/* Twice as many places; the first of the new ones. NULL: no memory. */
+/* Doubles the places; returns the first new one. NULL: no memory. */
 static opened_t *opened_grow(device_state_t *state)
 {
     uint32_t before = state->opened_count;
@@ -293,9 +292,8 @@ static opened_t *opened_grow(device_state_t *state)
     return &opened[before];
 }
 
-/* The place of an allocation; of one that has gone, if another lies there now;
- * else one that is free, or has not been used for the longest. NULL: no
- * memory. */
+/* The place of an allocation, or of a gone one where it lies now; else a free
+ * place, or the one that was used longest ago. NULL: no memory. */
 static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
                              const xyl_device_name_t *name)
 {
@@ -325,8 +323,8 @@ static int is_open(const opened_t *opened, uint32_t owner, int device,
            opened->buffer == name->buffer;
 }
 
-/* Where the driver opens no more, or not for a second device: when others are
- * closed, at last those that works use now. 0, or an error of the library. */
+/* Opens an allocation; if the driver opens no more, or not for a second device,
+ * after closing others, at last those in use. 0, or an error of the library. */
 static int opened_map(device_state_t *state, const xyl_device_name_t *name,
                       opened_t *opened)
 {
@@ -347,7 +345,7 @@ static int opened_map(device_state_t *state, const xyl_device_name_t *name,
     }
 }
 
-/* Into a place. 0, or an error of the library. */
+/* Opens an allocation in a place. 0, or an error of the library. */
 static int opened_fill(device_state_t *state, uint32_t owner, int device,
                        const xyl_device_name_t *name, opened_t *opened)
 {
@@ -361,8 +359,8 @@ static int opened_fill(device_state_t *state, uint32_t owner, int device,
     return opened_map(state, name, opened);
 }
 
-/* The driver keeps memory that its owner has freed, and that of a process that
- * has gone, for as long as it is open here. */
+/* Closes memory that has gone, if no work uses it: the driver keeps freed
+ * memory, and memory of a process that has gone, while it is open here. */
 static void opened_close_left(device_state_t *state)
 {
     opened_t *opened;
@@ -381,7 +379,7 @@ static void opened_close_left(device_state_t *state)
     }
 }
 
-/* What works have used that have ended, or been given up. */
+/* Works have ended, or been given up: closes gone memory that they used. */
 static void works_rest(void *arg)
 {
     device_state_t *state = arg;
@@ -426,7 +424,7 @@ static void device_teams_failed(xylem_context_t *context)
     opened_close_left(state);
 }
 
-/* Of whoever works with what is opened. */
+/* Notes the exec whose works use opened memory. */
 static void exec_note(device_state_t *state, xyl_exec_t *exec)
 {
     if (state->exec == NULL)
@@ -435,7 +433,8 @@ static void exec_note(device_state_t *state, xyl_exec_t *exec)
     works_look(state);
 }
 
-/* The place where it is open. NULL: *why_out says why it is not. */
+/* Opens an allocation if it is not open; returns its place. NULL: *why_out says
+ * why it cannot. */
 static opened_t *open_name(xylem_context_t *context,
                            const xyl_cuda_library_t *library, uint32_t owner,
                            int device, const xyl_device_name_t *name,

@@ -1,5 +1,5 @@
-/* Collectives of ranks whose buffers lie in memory of GPUs: what ranks of a
- * node tell one another of them, and how one rank's GPU comes to another's. */
+/* Collectives of ranks whose buffers lie in memory of GPUs: how ranks of a node
+ * name their buffers, and how a rank opens another's memory. */
 #ifndef XYL_COLLECTIVES_DEVICE_DEVICE_H
 #define XYL_COLLECTIVES_DEVICE_DEVICE_H
 
@@ -11,8 +11,8 @@
 /* State of the team, see way.h. */
 struct xyl_device_team *xyl_device_of_team(const xylem_team_t *team);
 
-/* Fills in what a call's problem says of memory of GPUs, alike on all ranks;
- * the rest is there. */
+/* Fills in the problem's fields on memory of GPUs, alike on all ranks; the
+ * caller has filled in the others. */
 void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
                         xyl_memory_t memory, xyl_problem_t *problem);
 
@@ -24,63 +24,62 @@ typedef struct xyl_device_name {
     uint8_t handle[XYL_CUDA_HANDLE_BYTES];
 } xyl_device_name_t;
 
-/* Where a device is on the machine: the same for all processes that use it, or
- * that this process cannot ask. */
+/* The number of a device's GPU, the same in all processes that use the GPU, or
+ * UNKNOWN: this process cannot ask for it. */
 #define XYL_DEVICE_GPU_UNKNOWN UINT64_MAX
 uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device);
 
-/* Names what is at `address`, of an allocation that can be exported. 0, or an
- * error of the library. The progressing thread, as all that follow. */
+/* Names the buffer at `address`, of an allocation that can be exported. 0, or
+ * an error of the library. The progressing thread, as for all that follow. */
 int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out);
 
-/* An allocation that others may still have open of a rank, though it has been
- * freed since it was named. Travels between ranks. */
+/* An allocation that other ranks may still have open, though its owner has
+ * freed it since it named it. Travels between ranks. */
 typedef struct xyl_device_freed {
     uint64_t base, buffer; /* buffer 0: none */
 } xyl_device_freed_t;
 
-/* A call names two allocations at most, and so more can be told than named. */
+/* A call names two allocations at most, so it can tell more than it names. */
 enum { XYL_DEVICE_FREED_MAX = 3 };
 
-/* Those that have been found in this call; each is told once. */
+/* Finds freed allocations in this call; each is told once. */
 void xyl_device_find_freed(xylem_context_t *context,
                            const xyl_cuda_library_t *library,
                            xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX]);
-/* Rank `owner` of the job says so: it is closed, as soon as no work uses it. */
+/* Closes what rank `owner` of the job has freed, as soon as no work uses it. */
 void xyl_device_forget(xylem_context_t *context, uint32_t owner,
                        const xyl_device_freed_t *freed);
 
-/* Where the calling process has what rank `owner` of the job has named, for the
- * works on `device` that `exec` begins next. NULL: it cannot be opened, which
- * has been said. It stays open until others need its place, or the owner has
- * another allocation there, but at least until these works have ended. */
+/* Opens the buffer that rank `owner` of the job has named, for the works on
+ * `device` that `exec` begins next. Returns its address; NULL: it cannot be
+ * opened, which is logged. The allocation stays open until another needs its
+ * place, or lies in its memory, but at least until these works have ended. */
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
                       int device, const xyl_device_name_t *name,
                       xyl_exec_t *exec);
 
-/* Whether it can be opened. Nothing is said and nothing stays open; 0:
- * *why_out is why not. */
+/* 1: the buffer can be opened; 0: *why_out says why not. Logs nothing, and
+ * leaves open only what was open. */
 int xyl_device_opens(xylem_context_t *context,
                      const xyl_cuda_library_t *library, uint32_t owner,
                      int device, const xyl_device_name_t *name,
                      xyl_exec_t *exec, const char **why_out);
 
-/* Which GPUs this rank's have been seen to reach, see reach.h. */
+/* The GPUs that this rank's GPUs have been seen to reach, see reach.h. */
 struct xyl_device_reach *xyl_device_reach_of(const xylem_context_t *context);
 
-/* Memory of a device that others can open, for as long as a call needs it.
- * NULL: none. */
+/* Memory of a device that other ranks can open, for one call. NULL: none. */
 void *xyl_device_room_take(xylem_context_t *context,
                            const xyl_cuda_library_t *library, int device,
                            size_t bytes);
 void xyl_device_room_give(xylem_context_t *context, void *memory);
-/* The same of a call that has failed: works of other ranks, which have not
- * heard yet, may still read and write there, so that nobody here gets it again.
- * It goes back to the driver, which keeps it while others have it open. */
+/* Gives back the memory of a call that has failed. Works of ranks that have not
+ * heard of it may still use the memory, so no call gets it again: the driver
+ * keeps it while others have it open. */
 void xyl_device_room_drop(xylem_context_t *context, void *memory);
 
 extern const xyl_module_t xyl_device_module;

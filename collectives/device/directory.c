@@ -7,7 +7,7 @@
 enum {
     STATE_BITS = 4,
     STEP_BITS = 4,
-    COUNT_BITS = 24, /* chunks, of which rings may go round several times */
+    COUNT_BITS = 24, /* chunks; rings may go round several times */
     AHEAD_MAX = 6    /* two to the power of it is more than all ranks */
 };
 
@@ -37,7 +37,7 @@ static uint64_t count_word(const xyl_directory_run_t *run, uint64_t count)
     return run->call.number << COUNT_BITS | count;
 }
 
-/* What is of another collective counts as nothing. */
+/* A count of this collective; 0 if the word is of another. */
 static uint64_t count_get(const xyl_directory_run_t *run,
                           const _Atomic uint64_t *word)
 {
@@ -71,8 +71,8 @@ static void set_for_all(const xyl_directory_run_t *run, _Atomic uint64_t *word,
                   run->directory->ranks);
 }
 
-/* A status that rank and leader may change at once: 1 when it was `from`. Who
- * sleeps is woken. */
+/* Moves a status that rank and leader may change at once, and wakes the other
+ * one. 0: it was not `from`. */
 static int status_move(const xyl_directory_run_t *run, uint32_t rank,
                        uint64_t from, xyl_copy_step_t step,
                        xyl_copy_state_t state)
@@ -134,8 +134,8 @@ static void begin_whole(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     begin_copy(run, &copy);
 }
 
-/* The next chunk of a flow, at `place` of a ring, in which the message follows
- * itself. `ring` [ranks]: the result's. */
+/* Begins the next chunk of a flow, at `place` of a ring, in which the message
+ * follows itself. `ring`: a rank's, or (ranks) the result's. */
 static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
                         xyl_copy_kind_t kind, uint32_t ring, uint64_t place)
 {
@@ -157,7 +157,7 @@ static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
     begin_copy(run, &copy);
 }
 
-/* `first`: which place of the ring the flow's first chunk had. */
+/* `first`: the place in the ring of the flow's first chunk. */
 static void flow_ended(xyl_directory_flow_t *flow, uint64_t first,
                        uint32_t slot)
 {
@@ -173,7 +173,7 @@ static void flow_ended(xyl_directory_flow_t *flow, uint64_t first,
 
 /* ---- a rank ---- */
 
-/* While the ring has room. */
+/* Puts a chunk into the ring if there is room. */
 static unsigned member_fill(xyl_directory_run_t *run)
 {
     uint64_t drained = count_get(run, &line_of(run, run->call.rank)->drained);
@@ -186,7 +186,7 @@ static unsigned member_fill(xyl_directory_run_t *run)
     return 1;
 }
 
-/* What is there, from where this rank has joined on. */
+/* Takes a published chunk, from where this rank has joined on. */
 static unsigned member_take(xyl_directory_run_t *run)
 {
     uint64_t published = count_get(run, &run->directory->head->published);
@@ -200,7 +200,7 @@ static unsigned member_take(xyl_directory_run_t *run)
     return 1;
 }
 
-/* Status `word` says that this rank has been assigned a mechanism. */
+/* Begins with the mechanism that status `word` assigns to this rank. */
 static unsigned member_start(xyl_directory_run_t *run, uint64_t word,
                              xyl_copy_mechanism_t mechanism)
 {
@@ -222,7 +222,7 @@ static unsigned member_start(xyl_directory_run_t *run, uint64_t word,
     return 1;
 }
 
-/* It has begun. */
+/* Goes on with a copy that has begun. */
 static unsigned member_copy(xyl_directory_run_t *run, uint64_t word,
                             int is_staged)
 {
@@ -243,7 +243,7 @@ static unsigned member_copy(xyl_directory_run_t *run, uint64_t word,
     return did;
 }
 
-/* This rank is there for a step. */
+/* Says that this rank is there for a step. */
 static unsigned member_ready(xyl_directory_run_t *run)
 {
     const xyl_directory_call_t *call = &run->call;
@@ -261,7 +261,7 @@ static unsigned member_ready(xyl_directory_run_t *run)
     return 1;
 }
 
-/* The leader may not have seen yet how its last copy ended. */
+/* The leader may not have seen yet how this rank's last copy ended. */
 static unsigned member_leave(xyl_directory_run_t *run, xyl_copy_state_t state)
 {
     if (run->under_way != 0)
@@ -272,8 +272,8 @@ static unsigned member_leave(xyl_directory_run_t *run, xyl_copy_state_t state)
     return 1;
 }
 
-/* Where the result is another step, that begins when it is there, and by then
- * the leader has seen all of this one. */
+/* The broadcast is another step, which begins when the result is there; by then
+ * the leader has seen all of the gather. */
 static unsigned member_completed(xyl_directory_run_t *run,
                                  xyl_copy_state_t state)
 {
@@ -309,7 +309,7 @@ static unsigned member_go(xyl_directory_run_t *run)
 
 /* ---- the leader: who copies how ---- */
 
-/* A copy has ended: that many more may be assigned. */
+/* Allows a mechanism more copies when one has ended. */
 static void allow(xyl_directory_run_t *run, xyl_copy_mechanism_t mechanism)
 {
     uint32_t own = run->completed[mechanism];
@@ -320,7 +320,7 @@ static void allow(xyl_directory_run_t *run, xyl_copy_mechanism_t mechanism)
                                << (ahead < AHEAD_MAX ? ahead : AHEAD_MAX);
 }
 
-/* XYL_COPY_MECHANISMS: none may be. */
+/* The mechanism of the next copy; XYL_COPY_MECHANISMS: none is allowed. */
 static xyl_copy_mechanism_t next_mechanism(const xyl_directory_run_t *run)
 {
     int ipc = run->allowed[XYL_COPY_IPC] != 0;
@@ -339,7 +339,7 @@ static void note_assigned(xyl_directory_run_t *run, uint32_t rank,
     run->member[rank].mechanism = mechanism;
 }
 
-/* It takes the result from the chunk on that is next. */
+/* The rank takes the result from the next chunk on. */
 static void leader_joins(xyl_directory_run_t *run, uint32_t rank)
 {
     xyl_directory_member_t *member = &run->member[rank];
@@ -365,15 +365,15 @@ static unsigned leader_assign(xyl_directory_run_t *run)
         note_assigned(run, rank, mechanism);
         if (run->step == XYL_COPY_BROADCAST && mechanism == XYL_COPY_HS)
             leader_joins(run, rank);
-        /* The rank does nothing until then. */
+        /* The rank does not change its status before. */
         (void)status_move(run, rank, status_word(run, run->step, XYL_COPY_RTS),
                           run->step, assigned(mechanism));
     }
     return did;
 }
 
-/* Final Copy Completion: the last copy of all, by a mechanism that has ended
- * none yet, is assigned to the other. */
+/* Final Copy Completion: assigns the last copy of all to the other mechanism,
+ * if its own has ended none yet. */
 static unsigned leader_reassign(xyl_directory_run_t *run, uint32_t rank,
                                 uint64_t word)
 {
@@ -386,7 +386,7 @@ static unsigned leader_reassign(xyl_directory_run_t *run, uint32_t rank,
         run->completed[member->mechanism] != 0 || run->completed[other] == 0)
         return 0;
     if (!status_move(run, rank, word, run->step, assigned(other)))
-        return 0; /* it has gone on; again soon */
+        return 0; /* the rank has gone on; again soon */
     run->is_reassigned = 1;
     note_assigned(run, rank, other);
     return 1;
@@ -421,7 +421,7 @@ static void leader_heard(xyl_directory_run_t *run, uint32_t rank)
     run->waiting[run->waiting_end++] = rank;
 }
 
-/* A rank that has come to the step, and is not done with it. */
+/* Looks at a rank that has come to the step, and is not done with it. */
 static unsigned leader_watch(xyl_directory_run_t *run, uint32_t rank,
                              uint64_t word)
 {
@@ -477,7 +477,7 @@ static unsigned leader_look(xyl_directory_run_t *run)
 
 /* ---- the leader: the result ---- */
 
-/* What those who join still need has room in the ring. */
+/* 1: the ring has room for a chunk, beside chunks that ranks still need. */
 static int leader_may_publish(const xyl_directory_run_t *run)
 {
     uint32_t rank;
@@ -492,7 +492,7 @@ static int leader_may_publish(const xyl_directory_run_t *run)
             continue;
         taken = count_get(run, &line_of(run, rank)->taken);
         if (taken < member->joins)
-            taken = member->joins; /* it has not said anything yet */
+            taken = member->joins; /* it has taken none yet */
         if (run->publish.begun - taken >= XYL_DIRECTORY_SLOTS &&
             taken < member->joins + step_chunks(run))
             return 0;
@@ -511,7 +511,7 @@ static unsigned leader_publish(xyl_directory_run_t *run)
 
 /* ---- the leader: steps ---- */
 
-/* Who is known to copy how, without being asked. */
+/* Notes the mechanisms that are known without being asked for. */
 static void leader_presets(xyl_directory_run_t *run)
 {
     uint32_t rank;
@@ -528,7 +528,7 @@ static void leader_presets(xyl_directory_run_t *run)
     }
 }
 
-/* One copy by each; in a broadcast by what is known by then. */
+/* Allows one copy by each; in a broadcast, by what the gather has shown. */
 static void leader_allow_first(xyl_directory_run_t *run)
 {
     uint32_t ipc = run->completed[XYL_COPY_IPC];
@@ -538,7 +538,7 @@ static void leader_allow_first(xyl_directory_run_t *run)
     if (ipc + staged == 0)
         return;
     run->allowed[XYL_COPY_IPC] = run->allowed[XYL_COPY_HS] = 0;
-    /* One that has ended nothing is slow, and avoided. */
+    /* A mechanism that has ended no copy is slow, and avoided. */
     if (ipc != 0)
         allow(run, XYL_COPY_IPC);
     if (staged != 0)
@@ -573,7 +573,7 @@ static void leader_result_is_there(xyl_directory_run_t *run)
         begin_whole(run, XYL_COPY_OWN_OUT, run->call.gotten);
 }
 
-/* All contributions are there. */
+/* Goes on when all contributions are there. */
 static unsigned leader_gathered(xyl_directory_run_t *run)
 {
     if (run->owes_own)
@@ -651,7 +651,7 @@ void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
     run->owes_kernel = call->combines;
     leader_step(run, XYL_COPY_GATHER);
     if (first != XYL_COPY_GATHER)
-        run->incomplete = 0; /* nobody contributes */
+        run->incomplete = 0; /* no rank contributes */
     if (call->keeps_own)
         begin_whole(run, XYL_COPY_OWN_IN,
                     call->given != 0 ? call->given : call->gotten);
@@ -714,7 +714,7 @@ void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     }
 }
 
-/* ---- for who hangs ---- */
+/* ---- for reports of calls that hang ---- */
 
 static const char *state_text(const xyl_directory_run_t *run, uint32_t rank)
 {

@@ -8,7 +8,7 @@
  *   gather      every rank but the leader copies its contribution into the
  *               leader's GPU shared buffer; or into its ring in the CPU shared
  *               buffer, chunk by chunk, from which the leader takes it
- *   kernel      the leader combines what has come, and sets the Completion Flag
+ *   kernel      the leader combines them all, and sets the Completion Flag
  *   broadcast   the ranks copy the result from the GPU shared buffer; or from a
  *               ring of the CPU shared buffer, into which the leader puts it
  *
@@ -17,19 +17,20 @@
  *   INIT --> RTS --> IPC_ASGN --> IPC_INIT --> IPC_CMP
  *               \--> HS_ASGN ---> HS_INIT ---> HS_CMP
  *
- * Static: who copies how is known to all, and nobody asks. Dynamic: a rank is
- * Ready To Send, and the leader assigns it a mechanism: to one that has been
- * the slower one another copy for each that it ends, to the faster one two to
- * the power of what it is ahead. Where all but one contribution have come, and
- * the mechanism that this one is on has ended none yet, the leader assigns the
- * other one to it (Final Copy Completion): host-staged chunks that are not
- * under way are left out; a copy between GPUs cannot be recalled, so both go
- * on, write the same bytes, and whoever ends first says so, by one swap.
+ * Static: all ranks know the mechanism of each, and no rank asks. Dynamic: a
+ * rank is Ready To Send, and the leader assigns it a mechanism. For each copy
+ * that a mechanism ends it may have another one if it is the slower one, and
+ * two to the power of its lead if it is the faster one. If all contributions
+ * but one have come, and the mechanism of that one has ended none yet, the
+ * leader assigns the other mechanism to it (Final Copy Completion). Then
+ * host-staged chunks that are not under way are left out; a copy between GPUs
+ * cannot be recalled, so both go on and write the same bytes, and the first to
+ * end says so, by one swap.
  *
- * What is known here are words in memory that the ranks of a node share. Copies
- * are begun by a function of whoever has the GPUs, and their ends are told in
- * any order. The ring of the result goes round: who joins late begins where it
- * is, and has the chunks before in the next round.
+ * This code knows words in memory that the ranks of a node share. A function of
+ * the caller begins copies, and the caller tells their ends in any order. The
+ * ring of the result goes round: a rank that joins late begins at the next
+ * chunk, and takes the chunks before in the next round.
  *
  * One collective at a time: the next one begins when the leader of the one
  * before has said that it is over. The progressing thread. */
@@ -70,7 +71,7 @@ typedef enum xyl_copy_step {
     XYL_COPY_LEFT /* the rank has nothing under way any more */
 } xyl_copy_step_t;
 
-/* What is begun, and ends later. */
+/* Copies, and the kernel, which begin and end later. */
 typedef enum xyl_copy_kind {
     XYL_COPY_OWN_IN,  /* the leader's contribution to its place */
     XYL_COPY_KERNEL,  /* the leader's, of all contributions */
@@ -136,19 +137,19 @@ typedef struct xyl_directory_call {
     int takes_own; /* the leader copies the result out, too */
     int is_dynamic;
     uint32_t staged; /* else: how many ranks go host-staged */
-    /* 1: it has ended, too; 0: that is told by xyl_directory_ended. */
+    /* 1: the copy has ended, too; 0: xyl_directory_ended tells its end. */
     int (*begin)(void *arg, const xyl_copy_t *copy);
     void *arg;
 } xyl_directory_call_t;
 
-/* A ring as one sees it who puts chunks in, or takes them out, by copies that
- * end in any order. */
+/* A ring as one side sees it, which puts chunks in, or takes them out, by
+ * copies that end in any order. */
 typedef struct xyl_directory_flow {
-    uint64_t begun, ended; /* chunks: all before `ended` have */
-    uint32_t late;         /* bits of slots: those beyond that have */
+    uint64_t begun, ended; /* chunks; all before `ended` have ended */
+    uint32_t late;         /* bits of slots beyond `ended` that have ended */
 } xyl_directory_flow_t;
 
-/* What the leader knows of a rank. */
+/* A rank as the leader knows it. */
 typedef struct xyl_directory_member {
     xyl_copy_step_t step;
     xyl_copy_mechanism_t mechanism;
@@ -165,7 +166,7 @@ typedef struct xyl_directory_run {
     uint32_t under_way; /* copies */
     int is_over;
     int may_begin; /* a chunk: one in each look */
-    /* A rank's, by step: what is under way may end in a later one. */
+    /* Of a rank, by step, as a copy may end in a later step. */
     uint8_t has_begun_ipc[XYL_COPY_LEFT], has_ended_ipc[XYL_COPY_LEFT];
     uint64_t joins;
     xyl_directory_flow_t fill, take;
@@ -183,24 +184,24 @@ typedef struct xyl_directory_run {
     uint64_t publish_end;
 } xyl_directory_run_t;
 
-/* 1 when the collective before is over, on all ranks. */
+/* 1: the collective before is over, on all ranks. */
 int xyl_directory_is_free(const xyl_directory_t *directory, uint64_t number);
 void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
                          const xyl_directory_call_t *call);
-/* What can be done now; returns how much that was. run->is_over: this rank has
- * no further part. Begins one chunk at most: copies that are begun together are
- * known to have ended together, and would not follow each other through rings.
- */
+/* Does all that can be done now; returns how much that was. run->is_over: this
+ * rank has no further part. Begins one chunk at most: copies that begin
+ * together are seen to end together, and would not follow each other in
+ * rings. */
 unsigned xyl_directory_go(xyl_directory_run_t *run);
-/* A copy that it has begun has ended. */
+/* A copy that the run has begun has ended. */
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
                          uint32_t rank, uint32_t slot);
 
-/* In words, for who hangs: what this rank waits for. */
+/* In words, for a report of a call that hangs: what this rank waits for. */
 void xyl_directory_describe(const xyl_directory_run_t *run, char *text,
                             size_t bytes);
 
-/* Of Static: how a rank copies. */
+/* The mechanism of a rank in Static. */
 xyl_copy_mechanism_t xyl_directory_static(const xyl_directory_t *directory,
                                           const xyl_directory_call_t *call,
                                           uint32_t rank);

@@ -1,5 +1,5 @@
-/* What the stages of a collective on memory of GPUs share on a rank, and what
- * ranks tell one another. */
+/* The plan that the stages of a collective on memory of GPUs share on a rank,
+ * and the offers that ranks tell one another. */
 #ifndef XYL_COLLECTIVES_DEVICE_PLAN_H
 #define XYL_COLLECTIVES_DEVICE_PLAN_H
 
@@ -7,7 +7,7 @@
 #include "collectives/device/device.h"
 #include "collectives/stages/work.h"
 
-/* Of GPUs that one reaches, beside itself, no more are told. */
+/* No more GPUs are told that a GPU reaches, beside itself. */
 enum { XYL_DEVICE_REACHED_MAX = 16 };
 
 /* Where the buffers of a rank lie. */
@@ -17,13 +17,13 @@ typedef enum xyl_device_kind {
     XYL_DEVICE_GPU /* one at least */
 } xyl_device_kind_t;
 
-/* Where blocks differ: what a rank sends to another and gets from it, in bytes
- * from the beginning of what it has named. Travels between ranks. */
+/* If blocks differ: a rank's block to another rank and its block from there, in
+ * bytes from the beginning of the named buffers. Travels between ranks. */
 typedef struct xyl_device_cell {
     uint64_t send_at, send_bytes, recv_at, recv_bytes;
 } xyl_device_cell_t;
 
-/* What a rank tells of its buffers. Travels between ranks. */
+/* A rank's offer: where its buffers lie. Travels between ranks. */
 typedef struct xyl_device_offer {
     uint32_t owner; /* rank of the job */
     uint16_t kind;  /* xyl_device_kind_t */
@@ -40,13 +40,13 @@ typedef struct xyl_device_offer {
 typedef struct xyl_device_side {
     uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: it has none */
     const xyl_layout_t *layout;
-    int has_gaps;  /* between blocks: nothing may stand for it */
-    int is_copied; /* something else has to stand for it */
+    int has_gaps;  /* between blocks: no room may stand for it */
+    int is_copied; /* a room has to stand for it */
     char *users;   /* where that buffer begins */
-    void *room;    /* what stands for it; NULL: itself does */
+    void *room;    /* stands for the buffer; NULL: it does itself */
 } xyl_device_side_t;
 
-/* What one kernel does. */
+/* The work of one kernel. */
 typedef struct xyl_device_task {
     int is_moves; /* else it combines */
     union {
@@ -65,18 +65,21 @@ typedef struct xyl_device_design {
     int shares_buffers;
     /* Bytes of that room. */
     uint64_t (*room_bytes)(const xyl_device_plan_t *plan);
-    /* Phases at most, and tasks of a rank in one of them; NULL: 1. */
+    /* The most phases, and tasks of a rank in a phase; NULL: 1. */
     uint32_t (*phases_max)(const xyl_problem_t *problem);
     uint32_t (*tasks_max)(const xyl_problem_t *problem);
-    /* When all offers are there: phases in all. Alike on all ranks. NULL: 1. */
+    /* The phases of a call, when all offers are there; alike on all ranks.
+     * NULL: 1. */
     uint32_t (*phases)(const xyl_device_plan_t *plan);
-    /* This rank's tasks in a phase, in the order in which they have to run.
-     * Less than 0: memory of another rank cannot be opened. */
+    /* Writes this rank's tasks of a phase, in the order in which they have to
+     * run; returns how many. Less than 0: memory of another rank cannot be
+     * opened. */
     int (*write)(xyl_device_plan_t *plan, uint32_t phase);
-    /* NULL, or in place of tasks: stages that do a phase's work, of which the
-     * last, a node stage, is passed over where the phase is. */
+    /* NULL, or in place of tasks: adds stages that do a phase's work; returns
+     * the last one, a node stage, which is skipped if the phase is. */
     xyl_stage_t *(*add_phase)(struct xyl_han *han, xyl_device_plan_t *plan);
-    /* What the rank needs beside its room. 0: there is none. NULL: nothing. */
+    /* Makes the memory that the rank needs beside its room. 0: there is none.
+     * NULL: it needs none. */
     int (*prepare)(xyl_device_plan_t *plan);
     int is_dynamic;
 } xyl_device_design_t;
@@ -84,7 +87,7 @@ typedef struct xyl_device_design {
 /* Numbers of stages. */
 enum { XYL_DEVICE_NAMES, XYL_DEVICE_MIRRORED, XYL_DEVICE_BARRIER };
 
-/* The same of all stages of a rank. */
+/* One for all stages of a rank. */
 struct xyl_device_plan {
     const xyl_device_design_t *design;
     const char *name; /* of the algorithm */
@@ -92,7 +95,7 @@ struct xyl_device_plan {
     const xyl_cuda_library_t *library; /* NULL: its buffers are the host's */
     xylem_context_t *context;
     xyl_operation_t *operation;
-    xyl_problem_t problem;   /* its arrays are of no meaning, but for: */
+    xyl_problem_t problem;   /* its arrays are not kept, but for: */
     const uint64_t *counts;  /* [ranks] of a reduce_scatter's blocks */
     uint64_t *places;        /* [ranks] in elements, where they lie */
     xyl_device_cell_t *cell; /* [ranks] of this rank; NULL: blocks are alike */
@@ -104,7 +107,7 @@ struct xyl_device_plan {
     int device;
     size_t offer_bytes;
     char *offers; /* [ranks] */
-    /* For those whose buffers are a GPU's, if mirrors are taken. */
+    /* Of a rank whose buffers are a GPU's, if mirrors are taken. */
     int has_mirrors, is_one_buffer;
     xyl_extents_t given, gotten;
     xyl_stage_t *fetch, *bring; /* NULL: there is nothing to be mirrored */
@@ -112,9 +115,9 @@ struct xyl_device_plan {
     xyl_stage_t **barriers; /* [phases_max], one behind each phase */
     uint32_t phases, phases_max;
     int is_direct;
-    int is_learning;          /* which GPUs reach one another, so it is not */
-    const char *mirrored_for; /* why it was not, the last time; NULL: it was */
-    void *room;               /* of such designs */
+    int is_learning;          /* which GPUs reach one another: not directly */
+    const char *mirrored_for; /* why not directly, last time; NULL: it was */
+    void *room;               /* of designs that share no buffers */
     xyl_device_task_t *tasks; /* [tasks_max] */
     uint32_t tasks_max;
 };
@@ -128,23 +131,23 @@ xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
 
 /* ---- run.c ---- */
 
-/* All stages of a collective that is done that way. */
+/* Adds all stages of a collective of that design. */
 void xyl_device_stages_add(struct xyl_han *han,
                            const xyl_device_design_t *design);
 
-/* When all offers are there, once in each run: which way it goes. */
+/* Decides the call's way, once in each run, when all offers are there. */
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
-/* Where this rank has what another has named, for its own device. NULL: it
+/* Opens a buffer that another rank has named, for this rank's device. NULL: it
  * cannot be opened. */
 char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
                          const xyl_device_name_t *name);
 
-/* What a call fails with that has got none of another's memory: its owner may
+/* The status of a call that cannot open another rank's memory: that rank may
  * have died a moment ago. */
 xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan);
 
-/* The collectives that a call may ask the GPUs of a node for. */
+/* The collectives that GPUs of a node can do. */
 #define XYL_DEVICE_COLLS                                                       \
     (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE) |    \
      XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |    \
@@ -153,12 +156,12 @@ xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan);
      XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |                  \
      XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |                 \
      XYL_COLL_BIT(EXSCAN))
-/* Whether ranks may ask for a collective: kernels can do it. */
+/* 1: kernels can do the collective, so ranks may ask for it. */
 int xyl_device_has_tasks(xylem_coll_t coll);
 
 /* ---- sides.c ---- */
 
-/* What this rank gives and gets; arrays of the problem are copied as far as
+/* Finds this rank's input and result, and copies the problem's arrays as far as
  * tasks need them. 0: no memory. */
 int xyl_device_sides_find(xyl_device_plan_t *plan, const xyl_problem_t *problem,
                           const xyl_layout_t *send, const xyl_layout_t *recv);

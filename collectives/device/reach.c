@@ -1,15 +1,15 @@
-/* Each rank says in its offer which GPUs its own has been seen to reach. A call
- * whose GPUs do not all say so of one another goes on mirrors, and in it each
- * rank opens something of each GPU that it knows nothing of. So the first call
- * of ranks that have several GPUs goes on mirrors, and the next ones directly
- * where they can. */
+/* Each rank says in its offer which GPUs its own GPU has been seen to reach. A
+ * call goes on mirrors if not all its GPUs say so of one another; in it each
+ * rank opens memory of each GPU of which it knows nothing. So the first call of
+ * ranks that have several GPUs goes on mirrors, and the next ones directly if
+ * they can. */
 #include "collectives/device/reach.h"
 
 #include <string.h>
 
 #include "runtime/base/log.h"
 
-enum { FAILURES_MAX = 3 }; /* of opening: then the GPUs do not reach it */
+enum { FAILURES_MAX = 3 }; /* of opening: then the GPU is out of reach */
 
 void xyl_device_reach_tell(const xyl_device_reach_t *reach,
                            xyl_device_offer_t *offer)
@@ -53,7 +53,7 @@ int xyl_device_reach_is_known(const xyl_device_plan_t *plan)
     return 1;
 }
 
-/* Its place, or a free one. NULL: this rank has met too many. */
+/* The place of a pair, or a free one. NULL: this rank has met too many. */
 static xyl_device_pair_t *pair_place(xyl_device_reach_t *reach, uint64_t own,
                                      uint64_t other)
 {
@@ -69,7 +69,7 @@ static xyl_device_pair_t *pair_place(xyl_device_reach_t *reach, uint64_t own,
     return free_one;
 }
 
-/* Something that the offer names. */
+/* Tries to open memory that the offer names. */
 static void pair_try(const xyl_device_plan_t *plan, xyl_device_pair_t *pair,
                      const xyl_device_offer_t *offer)
 {

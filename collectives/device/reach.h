@@ -1,5 +1,6 @@
-/* Which GPUs reach one another. Not all of a machine do, and a process that has
- * been given one of them cannot ask about the others: opening memory tells. */
+/* Which GPUs reach one another. Not all GPUs of a machine do, and a process
+ * that has been given one GPU cannot ask about others: it learns by opening
+ * memory. */
 #ifndef XYL_COLLECTIVES_DEVICE_REACH_H
 #define XYL_COLLECTIVES_DEVICE_REACH_H
 
@@ -7,7 +8,7 @@
 
 #include "collectives/device/plan.h"
 
-/* What this rank has learnt of two GPUs, the first of which it uses. */
+/* This rank's knowledge of two GPUs, the first of which it uses. */
 typedef struct xyl_device_pair {
     uint64_t own, other; /* other 0: a free place */
     uint32_t failures;   /* of opening; 0: it has been opened */
@@ -20,16 +21,16 @@ typedef struct xyl_device_reach {
     xyl_device_pair_t pair[XYL_DEVICE_PAIRS_MAX];
 } xyl_device_reach_t;
 
-/* Fills in what the offer says of the GPUs that its own reaches. */
+/* Fills in the GPUs that the offer's own GPU reaches. */
 void xyl_device_reach_tell(const xyl_device_reach_t *reach,
                            xyl_device_offer_t *offer);
 
-/* Whether all GPUs of the offers reach one another, as all ranks find alike. */
+/* 1: all GPUs of the offers reach one another; all ranks find the same. */
 int xyl_device_reach_is_known(const xyl_device_plan_t *plan);
 
-/* Learns of those of which this rank knows nothing, by opening what others have
- * named, so that it can be told in the next call. The owners must not have
- * freed it; where one has, a later call tries again. */
+/* Learns of GPUs of which this rank knows nothing, by opening memory that their
+ * ranks have named; the next offer tells the result. The owners must not have
+ * freed the memory; if one has, a later call tries again. */
 void xyl_device_reach_learn(const xyl_device_plan_t *plan,
                             xyl_device_reach_t *reach);
 

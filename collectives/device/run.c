@@ -8,11 +8,11 @@
  *                                                              |         |
  *                                                              +-> finish <-+
  *
- * Which way a call goes is known when all have named their buffers, and what
- * the other way would need is passed over: where one rank has only memory of
- * the host, or memory that cannot be shared, or GPUs are not known to reach one
- * another (reach.h), all go through the memory of the node, those with GPUs on
- * mirrors. Nobody ever waits inside a kernel. */
+ * The way of a call is known when all ranks have named their buffers; stages of
+ * the other way are skipped. If one rank has only memory of the host, or memory
+ * that cannot be shared, or GPUs are not known to reach one another (reach.h),
+ * all ranks go through the memory of the node, those with GPUs on mirrors. No
+ * rank ever waits inside a kernel. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -64,7 +64,8 @@ static void device_start(xyl_stage_t *stage)
 
 /* ---- publish ---- */
 
-/* Some byte of it: where elements with gaps begin there need not be any. */
+/* The address of some byte of the side: elements with gaps need not begin with
+ * one. */
 static char *side_address(const xyl_device_side_t *side)
 {
     if (side->layout == NULL)
@@ -73,8 +74,8 @@ static char *side_address(const xyl_device_side_t *side)
            (int64_t)(side->at / side->layout->bytes) * side->layout->extent;
 }
 
-/* `place` is the buffer's; what another process could not open, or would find
- * other bytes in, is copied. */
+/* 1: another process can open the buffer at `place`, and finds its bytes there;
+ * else the buffer is copied. */
 static int is_shared(const xyl_device_plan_t *plan,
                      const xyl_device_side_t *side,
                      const xyl_cuda_place_t *place)
@@ -84,7 +85,7 @@ static int is_shared(const xyl_device_plan_t *plan,
            place->device == plan->device;
 }
 
-/* What others are to find. 0: they cannot. */
+/* Names the side's buffer, or its room, for other ranks. 0: it cannot. */
 static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
                       xyl_device_name_t *name)
 {
@@ -113,7 +114,7 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
     return error == 0;
 }
 
-/* What others find in place of the buffers. 0: they cannot. */
+/* Names a room for other ranks, in place of the buffers. 0: it cannot. */
 static int room_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 {
     xyl_cuda_place_t input = {.kind = XYL_CUDA_KIND_HOST}, result = input, room;
@@ -147,7 +148,8 @@ static int buffers_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
             side_share(plan, &plan->result, &offer->result));
 }
 
-/* From or to the room that stands for a buffer. 1: done, or nothing to do. */
+/* Copies to or from the room that stands for a buffer. 1: done, or nothing to
+ * do. */
 static int side_copy(const xyl_device_plan_t *plan,
                      const xyl_device_side_t *side, int into_room,
                      xyl_work_t *work)
@@ -165,7 +167,7 @@ static int side_copy(const xyl_device_plan_t *plan,
                             into_room ? side->at : 0, side->bytes);
 }
 
-/* Whether a side lies in memory of a GPU, whose number then is the rank's. */
+/* 1: the side lies in memory of a GPU, whose device becomes the plan's. */
 static int find_device(xyl_device_plan_t *plan, const xyl_device_side_t *side)
 {
     xyl_cuda_place_t place;
@@ -250,8 +252,8 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-/* Why it cannot go directly, on *rank_out; NULL: it can, as far as buffers
- * tell. */
+/* Why the call cannot go directly, by rank *rank_out; NULL: it can, as far as
+ * buffers tell. */
 static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
                                       uint32_t *rank_out)
 {
@@ -270,7 +272,7 @@ static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
     return with_gpus != 0 ? NULL : "has no buffers, as all others";
 }
 
-/* Said when it changes, to users who ask what is chosen. */
+/* Logs a new reason for mirrors, for users who ask what is chosen. */
 static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
                             const char *why)
 {
@@ -298,7 +300,8 @@ static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
     return status;
 }
 
-/* Who learns opens what others have named, who keep it until all have. */
+/* A learning rank opens memory that others have named. They keep the memory
+ * until all ranks have: a barrier. */
 static void way_set(const xyl_device_plan_t *plan)
 {
     int has_barrier = plan->is_learning && plan->design->add_phase == NULL;
@@ -313,7 +316,7 @@ static void way_set(const xyl_device_plan_t *plan)
         xyl_mirror_stage_skip(plan->bring, plan->is_direct);
 }
 
-/* What this rank knows of a block of another one, and what that says. */
+/* Compares a length that a rank has said with the one that this rank knows. */
 static xylem_status_t length_compare(uint32_t rank, const char *does,
                                      uint64_t said, uint64_t known)
 {
@@ -324,10 +327,10 @@ static xylem_status_t length_compare(uint32_t rank, const char *does,
                     rank, does, said, known);
 }
 
-/* As messages of wrong lengths do: nothing is read or written outside of
- * buffers. Where blocks differ the others have said how long those are that
- * this rank gets; else inputs are equally long, and in a reduce_scatter results
- * as all know. */
+/* Fails as messages of wrong lengths do: nothing is read or written outside of
+ * buffers. If blocks differ, ranks have said how long their blocks for this
+ * rank are; else inputs are equally long, and results of a reduce_scatter as
+ * all know. */
 static xylem_status_t lengths_check_of(const xyl_device_plan_t *plan,
                                        uint32_t rank)
 {
@@ -480,7 +483,7 @@ static void room_rests(const xyl_device_plan_t *plan, void *room)
         xyl_device_room_drop(plan->context, room);
 }
 
-/* Also of an operation that has failed. */
+/* Gives back rooms and mirrors, also of an operation that has failed. */
 static void plan_rests(void *arg)
 {
     xyl_device_plan_t *plan = arg;
@@ -493,7 +496,7 @@ static void plan_rests(void *arg)
     if (!plan->has_mirrors)
         return;
     xyl_mirrors_give(operation);
-    /* No stage looks at it before there are others. */
+    /* No stage looks at the mirrors before there are others. */
     operation->mirror_of_input = operation->mirror_of_result =
         operation->scratch;
 }

@@ -10,7 +10,8 @@ static int is_root(const xyl_problem_t *problem)
 
 /* ---- blocks that differ ---- */
 
-/* What `cell` says of one side is from the least place on; returns that. */
+/* Fills in one side of the cells, from the lowest block on; returns where it
+ * lies. */
 static uint64_t cells_fill(const xyl_problem_t *problem, const uint64_t *counts,
                            const uint64_t *displs, xyl_device_cell_t *cell,
                            int sends, uint64_t *bytes_out)
@@ -44,7 +45,7 @@ static uint64_t cells_fill(const xyl_problem_t *problem, const uint64_t *counts,
     return low;
 }
 
-/* One block, for one rank or for all. */
+/* Fills in cells for one block, which goes to the root or to all ranks. */
 static void cells_send_one(const xyl_problem_t *problem, uint64_t bytes,
                            int for_all, xyl_device_cell_t *cell)
 {
@@ -109,7 +110,7 @@ static int blocks_find(xyl_device_plan_t *plan, const xyl_problem_t *problem)
     }
     plan->input.bytes = sum * plan->element_bytes;
     plan->result.bytes = counts[problem->rank] * plan->element_bytes;
-    /* It would be written where others still read. */
+    /* The result would be written where other ranks still read. */
     plan->result.is_copied = problem->is_in_place;
     return 1;
 }
@@ -156,7 +157,8 @@ static void sides_alike(xyl_device_plan_t *plan, const xyl_problem_t *problem)
     }
 }
 
-/* A rank that scatters in place reads what it sends, as all others do. */
+/* 1: the input lies in the result's buffer. A rank that scatters in place reads
+ * its send buffer, as all others do. */
 static int reads_where_it_writes(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_BCAST ||

@@ -10,7 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
 
-/* Beside that of the team's board. */
+/* A key beside that of the team's board. */
 static uint64_t key_of(const xylem_team_t *team)
 {
     return team->key | UINT64_C(1) << 63;
@@ -21,7 +21,7 @@ static uint64_t chunk_of(const xylem_team_t *team)
     return xyl_limits_of(team->context)->device_chunk;
 }
 
-/* Copies of it go on without the processor. */
+/* Pins the memory, so that its copies go on without the processor. */
 static void staging_pin(xyl_device_staging_t *staging,
                         const xyl_cuda_library_t *library, int device,
                         size_t bytes)

@@ -1,6 +1,6 @@
-/* What the ranks of a team on one node share for designs that copy by two
- * mechanisms: the directory, and the CPU shared buffer, which is pinned. Made
- * by the first call that needs it. */
+/* The memory that ranks of a team on one node share for designs that copy by
+ * two mechanisms: the directory, and the CPU shared buffer, which is pinned.
+ * The first call that needs it makes it. */
 #ifndef XYL_COLLECTIVES_DEVICE_STAGING_H
 #define XYL_COLLECTIVES_DEVICE_STAGING_H
 
@@ -16,21 +16,22 @@ typedef struct xyl_device_staging {
     uint64_t number; /* of the last collective that has begun */
 } xyl_device_staging_t;
 
-/* NULL: there is no memory for it. The progressing thread, as is _use. */
+/* The team's staging; NULL: no memory. The progressing thread, also for
+ * _use. */
 xyl_device_staging_t *xyl_device_staging_of(xylem_team_t *team,
                                             const xyl_cuda_library_t *library,
                                             int device);
-/* When nothing of the team is under way; any thread. */
+/* Called when nothing of the team is under way; any thread. */
 void xyl_device_staging_end(xylem_team_t *team, xyl_device_staging_t *staging);
 
-/* Begins `call`, whose number is filled in. 0: the one before is not over yet
- * on other ranks. */
+/* Begins `call`, and fills in its number. 0: the collective before is not over
+ * yet on other ranks. */
 int xyl_device_staging_use(xyl_device_staging_t *staging,
                            xyl_directory_call_t *call,
                            xyl_directory_run_t *run);
 
-/* The operations of a team that may use it do so in the order of their starts,
- * on all ranks alike, though one behind may have come further. The progressing
+/* The operations of a team use its staging in the order of their starts, on all
+ * ranks alike, though a later one may have come further. The progressing
  * thread. */
 typedef struct xyl_device_turn {
     struct xyl_device_turn *next;
@@ -39,7 +40,7 @@ typedef struct xyl_device_turn {
 
 void xyl_device_turn_wait(xylem_team_t *team, xyl_device_turn_t *turn);
 int xyl_device_turn_is(xylem_team_t *team, const xyl_device_turn_t *turn);
-/* It is over, or given up, or not needed; again, too. */
+/* The operation is over, given up, or needs no staging; also called again. */
 void xyl_device_turn_leave(xylem_team_t *team, xyl_device_turn_t *turn);
 
 #endif

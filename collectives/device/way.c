@@ -1,18 +1,18 @@
-/* Whether the ranks of a team ask each other, in a call, where their buffers
- * lie (XYL_MEMORY_GPUS). All ranks have to know alike whether they do, though
- * one may have met its first buffer in memory of a GPU while others are many
- * calls ahead or behind. So calls that may ever ask are numbered, and a word
- * that the team's ranks share says from which number on they do:
+/* Decides whether the ranks of a team ask each other, in a call, where their
+ * buffers lie (XYL_MEMORY_GPUS). All ranks have to decide alike, though one may
+ * have met its first buffer in memory of a GPU while others are many calls
+ * ahead or behind. So calls that may ever ask are numbered, and a word that the
+ * team's ranks share says from which number on they do:
  *
- *   nobody has met such a buffer    the greatest number that any rank may have
- *                                   come to: who is ahead has reserved some
- *   somebody has                    the first number with which ranks ask, and
+ *   no rank has met such a buffer   the greatest number that any rank may have
+ *                                   come to: a rank that is ahead reserves some
+ *   a rank has met one              the first number with which ranks ask, and
  *                                   whether ranks that share a GPU run kernels
  *                                   side by side there, as that rank knows
  *
- * It goes from the one to the other by a swap, once, to a number that nobody
- * has reserved. Where no rank has a GPU a call costs a count, and now and then
- * a swap. */
+ * A swap changes the word from the one to the other, once, to a number that no
+ * rank has reserved. Where no rank has a GPU a call costs a count, and now and
+ * then a swap. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static uint64_t bytes_of(const xylem_team_t *team,
                : args->count * xylem_type_bytes(args->type);
 }
 
-/* That a kernel may exist for it; if none does after all, ranks say so. */
+/* 1: a kernel may exist for the call; if none does after all, ranks say so. */
 static int is_combined(const xylem_coll_args_t *args)
 {
     return !xyl_coll_traits(args->coll)->reduces ||
@@ -55,13 +55,13 @@ static int is_combined(const xylem_coll_args_t *args)
             args->type != XYLEM_PAIR_LONG_DOUBLE_INT);
 }
 
-/* The ranks have memory in common. */
+/* 1: the ranks have memory in common. */
 static int has_word(const xylem_team_t *team)
 {
     return team->context->shm != NULL && team->may_share && team->size > 1;
 }
 
-/* Equal on all ranks. */
+/* 1: ranks may ask in the call, but for its tag; equal on all ranks. */
 static int may_ask_in_turn(const xylem_team_t *team,
                            const xylem_coll_args_t *args)
 {
@@ -74,7 +74,7 @@ static int may_ask_in_turn(const xylem_team_t *team,
            bytes_of(team, args) >= xyl_tuned_of(context)->gpus_from[args->coll];
 }
 
-/* Calls with tags are in no turn. */
+/* Calls with tags have no numbers. */
 static int may_ask(const xylem_team_t *team, const xylem_coll_args_t *args)
 {
     return args->tag == 0 && may_ask_in_turn(team, args);
@@ -119,9 +119,8 @@ static uint64_t word_of_rank(const xylem_team_t *team,
     return they_ask;
 }
 
-/* The word, when it says of `number` what it will always say; if all that is
- * said of it is that nobody asks, it says so up to `reserved`. `says`: of this
- * rank, see above. */
+/* Returns the word when it says of `number` what it will always say; if no rank
+ * asks so far, the word says so up to `reserved`. `says`: see word_of_rank. */
 static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
                             uint64_t reserved, uint64_t says)
 {
@@ -134,7 +133,7 @@ static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
             next = says | (seen < number ? number : seen + 1);
         else
             next = reserved;
-        /* Nothing else is said by it. */
+        /* Relaxed: the word publishes no other memory. */
         if (atomic_compare_exchange_weak_explicit(
                 word, &seen, next, memory_order_relaxed, memory_order_relaxed))
             return next;
@@ -162,7 +161,7 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     return number >= state->asks_from;
 }
 
-/* By that of this rank: nobody asks who asks. */
+/* 1: this rank's buffer decides, and ranks ask nothing. */
 static int goes_by_buffer(const xylem_context_t *context,
                           const xylem_coll_args_t *args)
 {
@@ -170,7 +169,7 @@ static int goes_by_buffer(const xylem_context_t *context,
            args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll);
 }
 
-/* Such a call is in no turn; but how GPUs are shared one rank says for all. */
+/* Such a call has no number; but one rank says for all how GPUs are shared. */
 static xyl_memory_t memory_by_buffer(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      xyl_device_team_t *state)
@@ -207,7 +206,7 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
     return memory_if(asks_from(team, args, state, number));
 }
 
-/* The numbers of these are the tags, as the calls may come in any order. */
+/* The tags are the numbers of these calls, which may come in any order. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;

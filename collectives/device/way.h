@@ -11,28 +11,27 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* Of a team, by its calls. */
+/* A team's state, by its calls. */
 typedef struct xyl_device_team {
-    uint64_t calls;     /* that may ask, so far */
-    uint64_t reserved;  /* up to which none does */
-    uint64_t asks_from; /* 0: that is not known */
-    int side_by_side;   /* the word says so, whose ranks ask: problem.h */
+    uint64_t calls;                     /* that may ask, so far */
+    uint64_t reserved;                  /* up to which none does */
+    uint64_t asks_from;                 /* 0: that is not known */
+    int side_by_side;                   /* as the word says: problem.h */
     struct xyl_device_staging *staging; /* NULL: not needed yet */
-    struct xyl_device_turn *turns;      /* of who may use it, in order */
+    struct xyl_device_turn *turns; /* of operations that may use it, in order */
 } xyl_device_team_t;
 
 xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
                                     const xylem_coll_args_t *args);
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* That for no call like this one, whatever its buffers, there is anything to
- * ask, to be numbered or to be taken back. `args` have packed types.
- */
+/* 1: for no call like this one, whatever its buffers, ranks ask, or a number is
+ * counted or taken back. `args` have packed types. */
 int xyl_device_never_asks(const xylem_team_t *team,
                           const xylem_coll_args_t *args);
 
-/* A call in which ranks never ask, whatever type they name: most short calls
- * are told by their count alone, so that they pay a few instructions. */
+/* 1: ranks never ask in the call, whatever type they name. Most short calls are
+ * known by their count alone, which costs a few instructions. */
 static inline int xyl_device_is_short(const xylem_team_t *team,
                                       const xylem_coll_args_t *args)
 {
@@ -44,9 +43,9 @@ static inline int xyl_device_is_short(const xylem_team_t *team,
                              TYPE_BYTES_MAX;
 }
 
-/* Once for each call, in their order, also where there is to be no GPU
- * (XYLEM_CUDA=off), as others may have one; `args` name no type of the user's,
- * and need not have been checked. */
+/* Called once for each call, in their order, also with XYLEM_CUDA=off, as other
+ * ranks may have a GPU. `args` name no type of the user's, and need not have
+ * been checked. */
 static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
                                              const xylem_coll_args_t *args)
 {
@@ -59,7 +58,7 @@ static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
     return xyl_device_memory_find(team, args);
 }
 
-/* That call has been refused. */
+/* Takes back the number of a call that has been refused. */
 static inline void xyl_device_memory_undo(xylem_team_t *team,
                                           const xylem_coll_args_t *args)
 {
@@ -69,13 +68,13 @@ static inline void xyl_device_memory_undo(xylem_team_t *team,
         xyl_device_memory_back(team, args);
 }
 
-/* 0: ranks would ask in a call like this one, but for its tag; equal on all of
- * them for one tag, whatever their buffers. `args` have packed types.
- * Any thread. */
+/* 0: without its tag, ranks would ask in a call like this one; equal on all
+ * ranks for one tag, whatever their buffers. `args` have packed types. Any
+ * thread. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* The team, which has made no call, goes on where an earlier one of its ranks
- * has left the node's word for it (node.h), as all ranks know. */
+/* A team that has made no call goes on from the word that an earlier team of
+ * its ranks has left with the node (node.h), as all ranks know. */
 void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word);
 
 #endif
