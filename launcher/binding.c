@@ -1,12 +1,13 @@
-/* Which cores a rank may use. hwloc is asked only when ranks are going to be
- * bound: looking at a large machine takes longer than starting a small job. */
+/* Chooses the cores that a rank may use. hwloc is asked only if ranks may be
+ * bound: reading a large machine takes longer than starting a small job. */
 #include "launcher/launcher.h"
 
 #include <hwloc.h>
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
-/* Only the cores (and what cannot be left out) that this process may use. */
+/* Loads the cores that this process may use, and no objects that hwloc can
+ * leave out. */
 static int topology_load(hwloc_topology_t *topology_out)
 {
     hwloc_topology_t topology;
@@ -38,7 +39,7 @@ static bool processors_suffice(unsigned ranks)
 
 static cpu_set_t *sets_create(hwloc_topology_t topology, unsigned ranks)
 {
-    /* Where the machine shows no cores, a processor stands for one. */
+    /* If the machine shows no cores, a processor counts as a core. */
     hwloc_obj_type_t type = HWLOC_OBJ_CORE;
     int cores = hwloc_get_nbobjs_by_type(topology, type);
     if (cores <= 0) {

@@ -1,9 +1,9 @@
 /* Finding and starting programs.
  *
- * A child is the leader of a process group, so that a signal to the group
- * reaches what it has started, and the kernel kills it when the launcher dies.
- * Between fork and exec a child calls only what is safe in the copy of a
- * process that had several threads. */
+ * A child leads a process group, so that a signal to the group also reaches the
+ * processes that it has started. The kernel kills the child when the launcher
+ * dies. Between fork and exec a child only makes calls that are safe in the
+ * copy of a process with several threads. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* 0, or why this is no program to run. */
+/* 0, or the errno that says why the file cannot be run. */
 static int program_check(const char *path)
 {
     struct stat info;
@@ -41,8 +41,8 @@ static int program_refuse(const char *name, int error)
     return XYL_EXIT_NOT_EXECUTABLE;
 }
 
-/* Looks into one directory of PATH; `*error` keeps the best reason of why the
- * program was not found. NULL: not here. */
+/* Looks into one directory of PATH. NULL: the program is not there, and
+ * `*error` keeps the best reason so far. */
 static char *directory_search(const char *directory, size_t bytes,
                               const char *name, int *error)
 {
@@ -90,7 +90,7 @@ int xyl_program_find(const char *name, char **path_out)
     return 0;
 }
 
-/* The three streams may have any numbers, those of each other included. */
+/* Moves `fds` to 0, 1 and 2. They may have any numbers, also 0, 1 and 2. */
 static int child_streams(const int fds[3])
 {
     int moved[3];
@@ -106,8 +106,8 @@ static int child_streams(const int fds[3])
     return 0;
 }
 
-/* Handlers of the launcher must not run in the child: they would write into
- * descriptors that it shares with the launcher. */
+/* Resets the launcher's handlers, which must not run in the child: they would
+ * write into descriptors that the child shares with the launcher. */
 static void child_signals(const sigset_t *mask)
 {
     struct sigaction action;
@@ -128,11 +128,11 @@ static void child_run(const xyl_spawn_t *spawn, pid_t launcher,
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         goto report;
     if (getppid() != launcher)
-        _exit(XYL_EXIT_LAUNCHER); /* it died before prctl took effect */
+        _exit(XYL_EXIT_LAUNCHER); /* the launcher died before prctl */
     if (child_streams(spawn->fds) != 0)
         goto report;
-    /* A kernel without close_range has to do with the flags that the
-     * descriptors already have. */
+    /* On a kernel without close_range only descriptors that already have
+     * O_CLOEXEC are closed. */
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     if (xyl_inherited_give_back(spawn->inherited) != 0)
         goto report;
@@ -148,7 +148,7 @@ report:;
                                             : XYL_EXIT_LAUNCHER);
 }
 
-/* Waits until the child runs its program; 0, or why it does not. */
+/* Waits until the child runs its program; 0, or the errno why it does not. */
 static int report_read(int fd)
 {
     int error = 0;

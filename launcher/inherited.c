@@ -1,6 +1,6 @@
 /* Limits, signals and modes of files that the launcher has been started with.
- * What it cannot work with it changes for itself, and says so where it may
- * not. */
+ * The launcher changes those that it cannot work with, for itself only, and
+ * complains if it may not change them. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ enum {
     MEMORY_BYTES = 8 << 20
 };
 
-/* Raises a soft limit. Where the hard one is too low it says so of `what`. */
+/* Raises a soft limit; complains about `what` if the hard limit is too low. */
 static int limit_raise(__rlimit_resource_t which, rlim_t needed,
                        const char *what, struct rlimit *old)
 {
@@ -36,9 +36,9 @@ static int limit_raise(__rlimit_resource_t which, rlim_t needed,
     return 0;
 }
 
-/* Threads get as much stack as their process was allowed at its start: too
- * little crashes them, and the usual 8 MiB may be more than a limit of
- * addresses has left. */
+/* Sets the default stack size of threads, which else is the process's limit at
+ * its start. Too little crashes them, and the usual 8 MiB may be more than a
+ * limit of address space leaves. */
 static void threads_set_stack(void)
 {
     pthread_attr_t attributes;
@@ -49,8 +49,8 @@ static void threads_set_stack(void)
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* PMIx (4.2.2) does not say that it has no memory for the thread that accepts
- * ranks, which then wait for ever. */
+/* PMIx (4.2.2) reports no error if it has no memory for the thread that accepts
+ * ranks; the ranks would wait for ever. */
 static int memory_check(void)
 {
     void *memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,

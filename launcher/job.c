@@ -6,10 +6,10 @@
  *             |          '- its outputs are closed, or the grace has passed
  *             '- the process has ended; it stays a zombie for now
  *
- * A zombie keeps the number of its process group from being used again, so
- * that a signal to the group always means what the rank has left behind.
- * Judged is a rank when its process ends. The first failure decides the exit
- * code and ends the job, unless ranks are allowed to fail alone.
+ * While a rank is a zombie, no other process group gets its number, so a signal
+ * to the group only reaches processes that the rank has left behind. A rank is
+ * judged when its process ends. The first failure decides the exit code and
+ * ends the job, unless ranks are allowed to fail alone.
  *
  * Everything here runs on the main thread. */
 #include "launcher/launcher.h"
@@ -39,9 +39,9 @@ typedef struct job_rank {
     pid_t pid; /* also its process group */
     unsigned streams_open;
     xyl_stream_t streams[RANK_STREAMS]; /* its output and error */
-    struct event *settle; /* what it has left behind has had its time */
-    bool stood_in;        /* a process has stood in for it, or does: */
-    pid_t stand_in;       /* 0: none */
+    struct event *settle; /* the grace of processes left behind has passed */
+    bool stood_in;        /* a stand-in has been started for it */
+    pid_t stand_in;       /* the stand-in that runs; 0: none */
 } job_rank_t;
 
 static const double soon_s = 0.2;
@@ -55,20 +55,20 @@ struct xyl_job {
     struct event_base *base;
     struct event *signals[FORWARDED];
     struct event *child;   /* SIGCHLD */
-    struct event *wake;    /* the server has to say something */
+    struct event *wake;    /* the server has news */
     struct event *timeout; /* of the whole job */
     struct event *grace;   /* from SIGTERM to SIGKILL */
     struct event *soon;    /* from a rank's failure to SIGTERM */
-    struct event *missed;  /* from a rank's end to a process in its place */
+    struct event *missed;  /* from a rank's end to its stand-in */
     xyl_sink_t sinks[RANK_STREAMS];
     job_rank_t *ranks;
     unsigned running;   /* ranks in RANK_RUNNING */
     unsigned left;      /* ranks that are neither new nor done */
-    unsigned stand_ins; /* that run */
+    unsigned stand_ins; /* running */
     int code;           /* of the first failure */
-    bool started;       /* all ranks that are going to be */
+    bool started;       /* no more ranks will be started */
     bool stopping;
-    size_t written;            /* of the output, when the grace began */
+    size_t written;            /* bytes of output when the grace began */
     unsigned interrupts;       /* SIGINTs that came */
     xyl_inherited_t inherited; /* for the ranks */
 };
@@ -98,7 +98,7 @@ static size_t job_written(const xyl_job_t *job)
     return job->sinks[0].written + job->sinks[1].written;
 }
 
-/* From now on ranks have the grace to end before they are killed. */
+/* Starts the grace, in which ranks may end before they are killed. */
 static void grace_start(xyl_job_t *job)
 {
     job->stopping = true;
@@ -123,8 +123,8 @@ static void soon_over(evutil_socket_t fd, short events, void *arg)
     job_stop(arg);
 }
 
-/* What ends one rank may be about to end the others, each with words of its
- * own. */
+/* Stops the job after a moment: the failure of one rank may end the others,
+ * too, and each should print its own message. */
 static void job_stop_soon(xyl_job_t *job)
 {
     const struct timeval moment = interval(soon_s);
@@ -132,7 +132,7 @@ static void job_stop_soon(xyl_job_t *job)
         (void)event_add(job->soon, &moment);
 }
 
-/* Whether everything has ended and has been passed on. */
+/* Ends the loop if all ranks have ended and all output has been passed on. */
 static void job_check(xyl_job_t *job)
 {
     if (job->started && job->left == 0 && xyl_sink_empty(&job->sinks[0]) &&
@@ -145,7 +145,7 @@ static void sink_drained(void *arg)
     job_check(arg);
 }
 
-/* For all of the grace nobody has read. */
+/* Whether no reader has taken output during the grace. */
 static bool job_is_stuck(const xyl_job_t *job)
 {
     return job->written == job_written(job) &&
@@ -157,13 +157,12 @@ static void grace_over(evutil_socket_t fd, short events, void *arg)
     xyl_job_t *job = arg;
     (void)fd;
     (void)events;
-    /* All have ended, and still nobody reads what they printed, of which the
-     * last may be in their pipes: who stops a job does not want to wait for
-     * that. */
+    /* All ranks have ended, but no reader takes their output, some of which may
+     * still be in their pipes. A user who stops a job does not wait for it. */
     if (job->left == 0 || (job->running == 0 && job_is_stuck(job)))
         (void)event_base_loopbreak(job->base);
     job_signal(job, SIGKILL);
-    grace_start(job); /* once more, for the case above */
+    grace_start(job); /* again, for the case above */
 }
 
 static void timeout_over(evutil_socket_t fd, short events, void *arg)
@@ -196,7 +195,7 @@ static void rank_fail(job_rank_t *rank, int code, const char *why)
         job_stop_soon(job);
 }
 
-/* An abort is meant for the whole job, also where ranks may fail alone. */
+/* An abort ends the whole job, even if ranks may fail alone. */
 static void abort_judge(xyl_job_t *job)
 {
     xyl_abort_t asked;
@@ -223,7 +222,7 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
         rank_fail(rank, info->si_status, why);
     } else if (rank->job->running > 0 &&
                xyl_server_connected(rank->job->server, rank->rank)) {
-        /* The others would wait for it forever. */
+        /* The other ranks would wait for this rank forever. */
         rank_fail(rank, 1,
                   "exited without xylem_context_destroy or MPI_Finalize while "
                   "others still run");
@@ -231,10 +230,10 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Those that are missed                                                    */
+/* Missed ranks                                                             */
 
-/* Who still runs and uses PMIx may wait for a rank that PMIx knows nothing of;
- * what never uses PMIx costs nothing here. */
+/* Whether a rank runs and uses PMIx: it may wait for a rank that PMIx does not
+ * know. A job that never uses PMIx starts no stand-ins. */
 static bool job_waits(const xyl_job_t *job)
 {
     for (unsigned i = 0; i < job->options->ranks; i++) {
@@ -273,7 +272,8 @@ static void missed_replace(evutil_socket_t fd, short events, void *arg)
     }
 }
 
-/* Ranks that end as usual do so together: a moment decides. */
+/* Starts stand-ins after a moment, in which the other ranks may end, too: ranks
+ * usually end together. */
 static void missed_replace_soon(xyl_job_t *job)
 {
     const struct timeval moment = interval(soon_s);
@@ -318,7 +318,8 @@ static void rank_stream_closed(void *arg)
         rank_finish(rank);
 }
 
-/* Processes that the rank has left behind still hold its outputs. */
+/* The grace has passed, and processes that the rank has left behind still hold
+ * its outputs. */
 static void rank_settle(evutil_socket_t fd, short events, void *arg)
 {
     job_rank_t *rank = arg;
@@ -356,7 +357,7 @@ static void rank_look(job_rank_t *rank, bool only_killed)
         rank_exited(rank, &info);
 }
 
-/* Of those that have ended since, the ones that were killed may be why others
+/* Judges ranks that were killed first, as their deaths may be why other ranks
  * gave up. */
 static void child_ended(evutil_socket_t fd, short events, void *arg)
 {
@@ -386,7 +387,7 @@ static void signal_forward(evutil_socket_t number, short events, void *arg)
     }
     job_signal(job, (int)number);
     if (number == SIGTSTP)
-        (void)raise(SIGSTOP); /* as who asks for it waits for */
+        (void)raise(SIGSTOP); /* the shell waits for the launcher to stop */
 }
 
 static void server_wake(evutil_socket_t fd, short events, void *arg)
@@ -401,7 +402,7 @@ static void server_wake(evutil_socket_t fd, short events, void *arg)
 /* ------------------------------------------------------------------------ */
 /* Starting                                                                 */
 
-/* Rank 0 gets what the launcher reads from, unless that is a terminal: it
+/* Rank 0 gets the launcher's standard input, unless that is a terminal, which
  * would stop a process group in the background that reads from it. */
 static int input_open(unsigned rank)
 {
@@ -413,7 +414,7 @@ static int input_open(unsigned rank)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* A pipe whose one end is watched, and the other end for the rank. */
+/* Makes a pipe: the job watches one end, *fd_out is the end for the rank. */
 static int output_open(job_rank_t *rank, size_t which, int *fd_out)
 {
     xyl_job_t *job = rank->job;
@@ -494,7 +495,7 @@ static void ranks_start(xyl_job_t *job, const char *path,
     job->started = true;
 }
 
-/* What could not be written must not look like a success. */
+/* A job whose output could not be written must not look like a success. */
 static void sinks_judge(xyl_job_t *job)
 {
     for (size_t i = 0; i < RANK_STREAMS; i++) {
@@ -539,8 +540,8 @@ static int signals_take(xyl_job_t *job)
     if (job->child == NULL || event_add(job->child, NULL) != 0)
         return -1;
     for (size_t i = 0; i < FORWARDED; i++) {
-        /* nohup(1) asks for the one to be ignored, and a shell without job
-         * control for the other; and so do we. */
+        /* The job keeps ignoring SIGHUP under nohup(1), and SIGTSTP under a
+         * shell without job control. */
         if ((forwarded[i] == SIGHUP || forwarded[i] == SIGTSTP) &&
             sigaction(forwarded[i], NULL, &old) == 0 &&
             old.sa_handler == SIG_IGN)
@@ -584,9 +585,9 @@ static int job_init(xyl_job_t *job)
     return xyl_inherited_take(&job->inherited, ranks);
 }
 
-/* The PMIx library uses libevent, too, and may close a connection to a rank
- * that has died before it stops watching it. What fails here is seen by its
- * result. */
+/* Drops warnings of libevent. The PMIx library uses it, too, and may close the
+ * connection of a dead rank before it stops watching it. Failures of the
+ * launcher's own calls show in their results. */
 static void warning_drop(int severity, const char *text)
 {
     (void)severity;

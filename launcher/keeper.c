@@ -1,7 +1,7 @@
-/* What the launcher leaves behind when it is killed, another process takes
- * away: what ranks have started, which does not die with them, and the
- * launcher's folder. It reads a pipe that only the launcher writes to, so that
- * the end of the launcher, whatever it is, is the end of the pipe. */
+/* The keeper is a process that cleans up after a launcher that is killed. It
+ * kills the processes that ranks have started, which do not die with the ranks,
+ * and removes the launcher's folder. The keeper reads a pipe that only the
+ * launcher writes to, so the pipe ends however the launcher ends. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { OPEN_MAX_COUNT = 8, FAREWELL = 0 };
 
-static int keeper_fd = -1; /* of this process; -1: there is none */
+static int keeper_fd = -1; /* the launcher's end of the pipe; -1: none */
 
 static int entry_remove(const char *path, const struct stat *info, int type,
                         struct FTW *position)
@@ -23,7 +23,7 @@ static int entry_remove(const char *path, const struct stat *info, int type,
     (void)type;
     (void)position;
     (void)remove(path);
-    return 0; /* go on with the others */
+    return 0; /* go on with the other entries */
 }
 
 void xyl_folder_remove(const char *path)
@@ -33,7 +33,7 @@ void xyl_folder_remove(const char *path)
 
 /* ---- the keeper ---- */
 
-/* A group that is there, or one that has gone: -group. */
+/* Adds group `news`, or removes group -`news`. */
 static void groups_update(pid_t groups[XYL_RANKS_MAX], pid_t news)
 {
     const pid_t from = news > 0 ? 0 : -news;
@@ -66,7 +66,7 @@ static _Noreturn void keeper_run(int fd, const char *folder)
     _exit(0);
 }
 
-/* Nothing of the launcher's, and none of its signals. */
+/* Drops the launcher's descriptors and group, and blocks all signals. */
 static _Noreturn void keeper_begin(const int fds[2], const char *folder)
 {
     sigset_t all;
@@ -75,8 +75,8 @@ static _Noreturn void keeper_begin(const int fds[2], const char *folder)
     (void)setpgid(0, 0);
     if (dup2(fds[0], 0) < 0)
         _exit(XYL_EXIT_LAUNCHER);
-    /* Where the kernel has no close_range, or refuses it, this end must not
-     * keep the pipe from its end. */
+    /* The kernel may lack close_range or refuse it; this end of the pipe must
+     * be closed anyway, or the pipe never ends. */
     (void)close(fds[1]);
     (void)close_range(1, ~0U, 0);
     (void)chdir("/");

@@ -7,14 +7,14 @@
  *   inherited.c limits and signals that the launcher has been started with
  *   binding.c   which cores a rank may use
  *   server.c    the PMIx server; the only file that knows PMIx
- *   children.c  finding, starting and naming the fate of processes
- *   stand_in.c  what a rank that has gone still owes PMIx
- *   keeper.c    what is left behind by a launcher that is killed
- *   output.c    forwarding what ranks print, line by line
+ *   children.c  finding programs and starting processes
+ *   stand_in.c  processes that connect with PMIx in place of ranks
+ *   keeper.c    cleaning up after a launcher that is killed
+ *   output.c    forwarding the output of ranks, line by line
  *   job.c       the event loop: ranks, signals, time limits, the verdict
  *
  * Threads: everything runs on the main thread, except for the callbacks of the
- * PMIx server, which run on its thread and only write down what happened.
+ * PMIx server, which run on its thread and only record what happened.
  *
  * Errors: a function that can fail prints one line on standard error and
  * returns the code that the launcher exits with; 0 is success. */
@@ -42,14 +42,14 @@ enum {
     XYL_EXIT_SIGNAL = 128 /* plus the signal's number */
 };
 
-/* "xylem-run: ", the text, as much as fits, and the end of the line; returns
- * the bytes. */
+/* Writes "xylem-run: ", as much of the text as fits, and the end of the line;
+ * returns the number of bytes. */
 size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
                       va_list args) __attribute__((format(printf, 2, 0)));
 
-/* One line on standard error by one write. For the time outside of the event
- * loop; inside, xyl_sink_print keeps the order with the output of ranks.
- * Returns XYL_EXIT_LAUNCHER. */
+/* Prints one line on standard error by one write. Inside the event loop use
+ * xyl_sink_print, which keeps the order with the output of ranks. Returns
+ * XYL_EXIT_LAUNCHER. */
 int xyl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ int xyl_layout_init(xyl_layout_t *layout, const xyl_options_t *options);
 unsigned xyl_layout_node(const xyl_layout_t *layout, unsigned rank);
 unsigned xyl_layout_local_rank(const xyl_layout_t *layout, unsigned rank);
 unsigned xyl_layout_node_size(const xyl_layout_t *layout, unsigned node);
-/* The rank that is the `local`-th of a node. */
+/* The rank that has the local rank `local` on a node. */
 unsigned xyl_layout_rank(const xyl_layout_t *layout, unsigned node,
                          unsigned local);
 void xyl_layout_node_name(const xyl_layout_t *layout, unsigned node,
@@ -106,10 +106,11 @@ void xyl_layout_node_name(const xyl_layout_t *layout, unsigned node,
 char *xyl_layout_peers(const xyl_layout_t *layout, unsigned node);
 
 /* ------------------------------------------------------------------------ */
-/* What is inherited                                                        */
+/* Inherited settings                                                       */
 
-/* What the launcher changes for itself, as it was before: ranks get it back.
- * The mask of signals is not among it (bench/common/begin.h). */
+/* Settings of the process, as they were before the launcher changed them for
+ * itself; ranks get them back. The mask of signals is not among them
+ * (bench/common/begin.h). */
 typedef struct xyl_inherited {
     struct rlimit files; /* RLIMIT_NOFILE */
     struct rlimit stack; /* RLIMIT_STACK */
@@ -118,17 +119,18 @@ typedef struct xyl_inherited {
     struct sigaction file_size; /* of SIGXFSZ */
 } xyl_inherited_t;
 
-/* Raises the limits for so many ranks, takes signals that others send with
- * errors, and makes files private. Before there is a second thread. */
+/* Raises the limits for `ranks` ranks, ignores SIGPIPE and SIGXFSZ (the writes
+ * fail, too), and makes files private. Called before there is a second thread.
+ */
 int xyl_inherited_take(xyl_inherited_t *inherited, unsigned ranks);
-/* In the process of a rank, which may only call what is safe between fork and
- * exec. 0, or -1 with errno. */
+/* Called in the process of a rank; only makes calls that are safe between fork
+ * and exec. 0, or -1 with errno. */
 int xyl_inherited_give_back(const xyl_inherited_t *inherited);
 
 /* ------------------------------------------------------------------------ */
 /* Binding                                                                  */
 
-/* One set of processors per rank, or NULL where ranks are not bound. Returns
+/* *sets_out: one set of processors per rank; NULL: ranks are not bound. Returns
  * owned (free with free). */
 int xyl_binding_create(const xyl_options_t *options, cpu_set_t **sets_out);
 
@@ -151,10 +153,11 @@ int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out);
 void xyl_server_stop(xyl_server_t *server);
 /* Readable when a rank has begun to use PMIx, or has asked to abort the job. */
 int xyl_server_wake_fd(const xyl_server_t *server);
-/* Whether a rank has asked to abort the job; the first one counts. Known here
- * before the process of that rank can end. */
+/* Whether a rank has asked to abort the job; the first such rank counts. The
+ * answer is there before the process of that rank can end. */
 bool xyl_server_aborted(xyl_server_t *server, xyl_abort_t *abort_out);
-/* A rank's process has ended; ranks that miss it are told who was the first. */
+/* Records that a rank's process has ended. Ranks may ask which ranks have
+ * ended, and get them in this order. */
 void xyl_server_ended(xyl_server_t *server, unsigned rank);
 /* Whether the rank has a PMIx session that it has not finalized. */
 bool xyl_server_connected(xyl_server_t *server, unsigned rank);
@@ -163,8 +166,8 @@ bool xyl_server_connected(xyl_server_t *server, unsigned rank);
 int xyl_server_environment(xyl_server_t *server, unsigned rank,
                            char *const *settings, char ***env_out);
 void xyl_environment_destroy(char **env);
-/* In the place of the rank whose environment this process has: connects with
- * the server and is gone. Returns only when that fails. */
+/* Connects with the server as the rank whose environment this process has, and
+ * exits. Returns only if it cannot connect. */
 void xyl_server_come_and_go(void);
 
 /* ------------------------------------------------------------------------ */
@@ -174,7 +177,7 @@ typedef struct xyl_spawn {
     const char *path;
     char *const *argv;
     char *const *env;
-    int fds[3];                  /* become 0, 1 and 2 */
+    int fds[3];                  /* become descriptors 0, 1 and 2 */
     const cpu_set_t *processors; /* NULL: not bound */
     const xyl_inherited_t *inherited;
 } xyl_spawn_t;
@@ -188,11 +191,11 @@ int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
 /* ------------------------------------------------------------------------ */
 /* Stand-ins                                                                */
 
-/* The server (PMIx 4.2.2) lets go of a fence when a rank is lost that has
- * connected with it, and has not said that it is done. It waits for ever for
- * one that ends without either: in its place a process connects and goes. */
+/* A fence of the server (PMIx 4.2.2) ends when a rank is lost that has
+ * connected and has not finalized. It waits for ever for a rank that has never
+ * connected: a stand-in process connects in place of that rank, and exits. */
 
-/* The launcher's only argument in such a process, which is no user's. */
+/* The only argument of a stand-in process; no option for users. */
 #define XYL_STAND_IN "--stand-in"
 
 int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
@@ -201,15 +204,15 @@ int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
 /* ------------------------------------------------------------------------ */
 /* Keeper                                                                   */
 
-/* Starts a process that, should this one be killed, kills what ranks have left
- * and removes the folder. While there is one thread. */
+/* Starts the keeper. If this process is killed, the keeper kills the process
+ * groups of ranks and removes the folder. Called while there is one thread. */
 int xyl_keeper_start(const char *folder);
-/* A rank, which leads a group, has been started, or (-pid) has gone with all of
- * its group. */
+/* Tells the keeper that process `news` has been started as leader of a group,
+ * or that the group of process -`news` has gone. */
 void xyl_keeper_tell(pid_t news);
-/* There is nothing left. */
+/* Ends the keeper: nothing is left to clean up. */
 void xyl_keeper_leave(void);
-/* With all that is in it. */
+/* Removes a folder with all its contents. */
 void xyl_folder_remove(const char *path);
 
 /* ------------------------------------------------------------------------ */
@@ -217,42 +220,42 @@ void xyl_folder_remove(const char *path);
 
 typedef struct xyl_stream xyl_stream_t;
 
-/* Where lines go: standard output or error of the launcher. */
+/* Standard output or standard error of the launcher. */
 typedef struct xyl_sink {
     int fd;
-    bool waits;     /* a writer may have to wait: written when poll allows it */
-    bool dangling;  /* ends with a line without newline that stays so */
-    int error;      /* why nothing can be written any more; 0: it can */
+    bool waits;     /* a write may block, so poll is asked before it */
+    bool dangling;  /* a rank's last line lacks a newline; next text adds it */
+    int error;      /* why no write is possible any more; 0: it is */
     size_t written; /* bytes so far */
     struct evbuffer *queue;
     struct event *writable;
     xyl_stream_t *parked; /* streams that wait until the queue is shorter */
-    void (*drained)(void *arg); /* the queue is empty, or never will be */
+    void (*drained)(void *arg); /* called when the queue has become empty */
     void *arg;
 } xyl_sink_t;
 
 int xyl_sink_init(xyl_sink_t *sink, struct event_base *base, int fd);
 void xyl_sink_fini(xyl_sink_t *sink);
 bool xyl_sink_empty(const xyl_sink_t *sink);
-/* A line of the launcher itself. */
+/* Prints a line of the launcher itself. */
 void xyl_sink_print(xyl_sink_t *sink, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 enum { XYL_TAG_BYTES = 16 };
 
-/* What a rank prints on one of its two outputs. */
+/* One of the two outputs of a rank. */
 struct xyl_stream {
     int fd; /* -1: closed */
     struct event *readable;
     xyl_sink_t *sink;
     xyl_stream_t *parked_next;
     char tag[XYL_TAG_BYTES]; /* begins every line; may be "" */
-    char *line;              /* what has come of a line that is not whole */
+    char *line;              /* the bytes so far of an unfinished line */
     size_t line_bytes;
     size_t left_bytes; /* to read before closing; SIZE_MAX: until the end */
     bool in_line;      /* the beginning of the line has been passed on */
     bool parked;
-    void (*closed)(void *arg); /* everything has been handed to the sink */
+    void (*closed)(void *arg); /* called when the sink has got everything */
     void *arg;
 };
 
@@ -260,8 +263,8 @@ struct xyl_stream {
 int xyl_stream_init(xyl_stream_t *stream, struct event_base *base, int fd,
                     xyl_sink_t *sink);
 void xyl_stream_fini(xyl_stream_t *stream);
-/* Passes on what has been written up to now and closes, even though some
- * process still holds the other end. */
+/* Passes on the bytes written up to now and closes, even if some process still
+ * holds the other end. */
 void xyl_stream_finish(xyl_stream_t *stream);
 
 /* ------------------------------------------------------------------------ */
@@ -269,11 +272,11 @@ void xyl_stream_finish(xyl_stream_t *stream);
 
 typedef struct xyl_job xyl_job_t;
 
-/* From here on signals are the job's. Borrows the options until
- * xyl_job_destroy. Returns owned (free with xyl_job_destroy). */
+/* Creates the job, which handles signals from here on. Borrows the options
+ * until xyl_job_destroy. Returns owned (free with xyl_job_destroy). */
 int xyl_job_create(const xyl_options_t *options, xyl_job_t **job_out);
-/* Starts the ranks and runs until all of them have ended and what they printed
- * has been passed on. Returns the exit code of the job. */
+/* Starts the ranks and runs until all of them have ended and their output has
+ * been passed on. Returns the exit code of the job. */
 int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
                 const cpu_set_t *processors);
 /* NULL is allowed. */

@@ -1,6 +1,7 @@
-/* Which rank is on which node. Nodes hold contiguous blocks of ranks, or every
- * K-th rank when the map is cyclic; in both cases the first ranks % nodes nodes
- * hold one rank more than the others. Pure functions of the layout. */
+/* The node of each rank. A node holds a contiguous block of ranks, or every
+ * K-th rank of K nodes if the map is cyclic. In both cases the first
+ * `ranks % nodes` nodes hold one rank more than the others. Pure functions of
+ * the layout. */
 #include "launcher/launcher.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ int xyl_layout_init(xyl_layout_t *layout, const xyl_options_t *options)
         .cyclic = options->map == XYL_MAP_CYCLIC,
         .presented = options->nodes > 0,
     };
-    /* One byte less, so that a name that was cut is still a string. */
+    /* One byte less, so that a truncated name still ends with 0. */
     if (gethostname(layout->host, sizeof(layout->host) - 1) != 0)
         return xyl_complain("cannot get the name of this machine");
     return 0;

@@ -1,5 +1,5 @@
-/* xylem-run: the order of things. Signals are taken over before the first file
- * is made, so that no signal but SIGKILL leaves one behind. */
+/* xylem-run: the steps of a run. Signals are taken over before the first file
+ * is made, so that no signal but SIGKILL leaves a file behind. */
 #include "launcher/launcher.h"
 
 #include <stdarg.h>
@@ -27,13 +27,14 @@ int xyl_complain(const char *format, ...)
     va_start(args, format);
     const size_t bytes = xyl_line_write(line, format, args);
     va_end(args);
-    /* Nobody is left to be told when this fails. */
+    /* There is no other place for a message if this write fails. */
     const ssize_t written = write(STDERR_FILENO, line, bytes);
     (void)written;
     return XYL_EXIT_LAUNCHER;
 }
 
-/* Another launcher may have started this one: its ranks are not ours. */
+/* Another launcher may have started this one; removes that launcher's PMIx
+ * variables, so that its ranks and this job's do not mix. */
 static int environment_clean(void)
 {
     enum { NAME_BYTES = 256 };

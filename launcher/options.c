@@ -1,5 +1,5 @@
-/* The command line of xylem-run. Options end at the first argument that is not
- * one: from there on everything belongs to the program. */
+/* The command line of xylem-run. Options end at the first argument that is no
+ * option; it and all later arguments belong to the program. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ int xyl_options_init(xyl_options_t *options, int argc, char **argv)
     int code = XYL_EXIT_LAUNCHER;
 
     *options = (xyl_options_t){.grace_s = 2};
-    /* No more settings than arguments. */
+    /* There are at most as many settings as arguments. */
     options->settings = calloc((size_t)argc + 1, sizeof(char *));
     if (options->settings == NULL) {
         xyl_complain("out of memory");

@@ -1,13 +1,13 @@
-/* Forwarding what ranks print.
+/* Forwarding the output of ranks.
  *
  *   rank's pipe -> stream (cuts into lines) -> sink's queue -> write
  *
- * A sink's queue holds whole lines, and parts of lines only where a line is
- * longer than a stream keeps or ends without a newline. It is written in pieces
- * of at most PIPE_BUF bytes that end with a line where there is one: such a
- * piece fits when poll says so, and hence the loop never waits for a reader. A
- * queue that grows too long parks the streams that feed it, which in the end
- * makes the ranks wait, and nothing else. */
+ * A sink's queue holds whole lines. It holds a part of a line only if the line
+ * is longer than a stream keeps, or ends without a newline. A sink writes
+ * pieces of at most PIPE_BUF bytes, which end at the end of a line if they
+ * contain one. Such a piece fits when poll says so, so the loop never waits for
+ * a reader. A queue that grows too long parks the streams that feed it: in the
+ * end only the ranks wait. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void sink_fail(xyl_sink_t *sink, int error)
     (void)evbuffer_drain(sink->queue, evbuffer_get_length(sink->queue));
 }
 
-/* Writes one piece. False: nothing more to do now. */
+/* Writes one piece. False: there is no more to do now. */
 static bool sink_write(xyl_sink_t *sink)
 {
     char piece[PIPE_BUF];
@@ -86,14 +86,14 @@ static bool sink_write(xyl_sink_t *sink)
     if (errno == EINTR)
         return true;
     if (errno == EAGAIN) {
-        sink->waits = true; /* whoever shares the descriptor made it so */
+        sink->waits = true; /* another process made the descriptor so */
         return false;
     }
     sink_fail(sink, errno);
     return false;
 }
 
-/* What can be written without waiting is written at once. */
+/* Writes as much as is possible without waiting. */
 static void sink_flush(xyl_sink_t *sink)
 {
     while (sink_write(sink))
@@ -173,7 +173,7 @@ void xyl_sink_fini(xyl_sink_t *sink)
 /* ------------------------------------------------------------------------ */
 /* Streams                                                                  */
 
-/* Hands over `bytes` bytes that begin where the last ones ended. */
+/* Hands the sink the next `bytes` bytes, with a tag before each line. */
 static void stream_pass(xyl_stream_t *stream, const char *text, size_t bytes)
 {
     const size_t tag_bytes = strlen(stream->tag);
@@ -194,7 +194,7 @@ static void stream_pass(xyl_stream_t *stream, const char *text, size_t bytes)
     }
 }
 
-/* Hands over the whole lines; all of it when there is no room for more. */
+/* Hands over the whole lines, or a part of a line that fills the buffer. */
 static void stream_cut(xyl_stream_t *stream)
 {
     const char *newline = memrchr(stream->line, '\n', stream->line_bytes);
@@ -245,7 +245,8 @@ static void stream_readable(evutil_socket_t fd, short events, void *arg)
         stream->left_bytes -= (size_t)bytes;
     stream_cut(stream);
     sink_flush(stream->sink);
-    /* A sink that takes nothing more ends its writers as a broken pipe does. */
+    /* A sink that has failed closes its writers' pipes, which break for them.
+     */
     if (stream->left_bytes == 0 || stream->sink->error != 0)
         stream_close(stream);
 }

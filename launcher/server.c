@@ -1,12 +1,12 @@
 /* The PMIx server of a job on one machine.
  *
- * All ranks are clients of this server, also when they are presented as being
- * on several nodes. It has gathered the data of all of them when it asks its
- * host for a fence: the host has nothing to add.
+ * All ranks are clients of this server, even if they are presented as being on
+ * several nodes. When the PMIx library asks this server for a fence, it has
+ * gathered the data of all ranks, and the server has nothing to add.
  *
- * Threads: the functions named client_* are called by the thread of the PMIx
- * library; what they write down is guarded by the lock. A rank is answered
- * after that, and hence what it did is known here before it can end. */
+ * Threads: the thread of the PMIx library calls the functions named client_*.
+ * The lock guards what they record. A rank is answered after that, so the
+ * server knows what a rank did before the rank can end. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -22,28 +22,28 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One rank; what PMIx calls the server object of a client. The lock guards what
- * changes. */
+/* One rank; PMIx calls it the server object of a client. The lock guards the
+ * members that change. */
 typedef struct client {
     xyl_server_t *server;
     unsigned rank;
     bool connected; /* and not finalized */
-    bool lost;      /* its connection, behind all that it has sent */
+    bool lost;      /* its connection has ended, and all it sent has come */
     time_t ended_at;
 } client_t;
 
 struct xyl_server {
-    const xyl_layout_t *layout; /* until all have been started */
-    unsigned ranks;             /* PMIx may call back until the end */
+    const xyl_layout_t *layout; /* valid until xyl_server_stop */
+    unsigned ranks;             /* valid as long as PMIx may call back */
     client_t *clients;
     int wake_fd;
     bool initialized;
     pmix_nspace_t nspace;
-    char directory[512]; /* of the PMIx library; "" when not made */
+    char directory[512]; /* of the PMIx library; "" if not made */
     pthread_mutex_t lock;
-    bool aborted;      /* guarded by the lock, like the next */
-    xyl_abort_t abort; /* valid when aborted */
-    unsigned *ended;   /* ranks, in the order in which they have */
+    bool aborted;      /* the lock guards this member and the next ones */
+    xyl_abort_t abort; /* valid if aborted */
+    unsigned *ended;   /* ranks, in the order of their ends */
     unsigned ended_count;
 };
 
@@ -101,7 +101,7 @@ static pmix_status_t client_aborted(const pmix_proc_t *proc, void *object,
     if (!server->aborted) {
         server->aborted = true;
         server->abort.rank = client->rank;
-        /* 0 would tell of a success. */
+        /* 0 would mean success. */
         server->abort.code = code > 0 && code < 256 ? code : 1;
         (void)snprintf(server->abort.text, sizeof(server->abort.text), "%s",
                        text != NULL ? text : "");
@@ -127,7 +127,7 @@ static pmix_status_t client_fence(const pmix_proc_t procs[], size_t procs_count,
     return PMIX_SUCCESS;
 }
 
-/* Asked for data of ranks of other servers, which do not exist. */
+/* PMIx asks for data of ranks of other servers, which do not exist. */
 static pmix_status_t client_modex(const pmix_proc_t *proc,
                                   const pmix_info_t info[], size_t infos,
                                   pmix_modex_cbfunc_t done, void *arg)
@@ -147,8 +147,9 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* What a rank has said may still lie in its connection when its process has
- * ended. Without a word of PMIx about that it is over after a while. */
+/* Whether PMIx has read all messages of a rank that has ended; they may still
+ * lie in its connection. If PMIx does not report the end of the connection, it
+ * is assumed after a while. */
 static bool client_is_silent(const client_t *client, time_t now)
 {
     enum { SILENT_AFTER_S = 2 };
@@ -156,8 +157,9 @@ static bool client_is_silent(const client_t *client, time_t now)
            now - client->ended_at > SILENT_AFTER_S;
 }
 
-/* Of ranks that have ended the first ones of which all is known; the others
- * must not be told of one whose end may be due to that of another. */
+/* Reads the ranks that have ended, in order, up to the first that may still
+ * have messages. A later rank may have ended because of that one, so no rank is
+ * told of it yet. */
 static size_t ended_read(xyl_server_t *server, uint32_t *ranks)
 {
     const time_t now = seconds_now();
@@ -172,7 +174,7 @@ static size_t ended_read(xyl_server_t *server, uint32_t *ranks)
     return count;
 }
 
-/* The library's ranks ask who has gone (runtime/job/bootstrap_pmix.c). */
+/* Ranks ask which ranks have gone (runtime/job/bootstrap_pmix.c). */
 static pmix_status_t client_lookup(const pmix_proc_t *proc, char **keys,
                                    const pmix_info_t info[], size_t infos,
                                    pmix_lookup_cbfunc_t done, void *arg)
@@ -207,8 +209,8 @@ static void rank_lost(pmix_rank_t rank)
     (void)pthread_mutex_unlock(&the_server->lock);
 }
 
-/* Of several ranks that are lost at once PMIx names one as the source, and the
- * others beside. Its parameters. NOLINTBEGIN(readability-function-size) */
+/* If several ranks are lost at once, PMIx names one as the source, and the
+ * others in `info`. NOLINTBEGIN(readability-function-size) */
 static void client_lost(size_t handler, pmix_status_t status,
                         const pmix_proc_t *source, pmix_info_t info[],
                         size_t infos, pmix_info_t results[],
@@ -241,7 +243,7 @@ static pmix_server_module_t module = {
 };
 
 /* ------------------------------------------------------------------------ */
-/* What the job looks like                                                  */
+/* Description of the job                                                   */
 
 /* Appends to a string that grows; false: no memory, and the string is gone. */
 static bool text_append(char **text, const char *separator, const char *more)
@@ -254,7 +256,8 @@ static bool text_append(char **text, const char *separator, const char *more)
     return bytes >= 0;
 }
 
-/* The names of the nodes, and the ranks of each, in the words of PMIx. */
+/* Lists the names of the nodes, and the ranks of each node, as PMIx expects
+ * them. */
 static int maps_create(const xyl_layout_t *layout, char **names_out,
                        char **ranks_out)
 {
@@ -436,7 +439,7 @@ static int clients_register(xyl_server_t *server)
 /* ------------------------------------------------------------------------ */
 /* Life                                                                     */
 
-/* Where files may be made. */
+/* Folders to try for the server's files. */
 static const char *const parents[] = {"/tmp", "/var/tmp", "/dev/shm"};
 enum { PARENTS = sizeof(parents) / sizeof(parents[0]) };
 
@@ -452,8 +455,8 @@ static bool directory_make_in(xyl_server_t *server, const char *parent)
     return false;
 }
 
-/* In TMPDIR or, where that is not said or nothing can be made there, where
- * something can. */
+/* Makes the directory in TMPDIR, or in the first of `parents` that allows it.
+ */
 static int directory_make(xyl_server_t *server)
 {
     const char *chosen = getenv("TMPDIR");
@@ -486,7 +489,7 @@ static int library_init(xyl_server_t *server)
     /* Data of a job this small needs no files that are shared between the
      * server and its clients. */
     (void)setenv("PMIX_MCA_gds", "hash", 1);
-    /* Who is lost is told at once, rather than a second later. */
+    /* PMIx reports a lost rank at once, rather than a second later. */
     (void)setenv("PMIX_MCA_pmix_event_caching_window", "0", 1);
     PMIX_INFO_CREATE(infos, INIT_INFOS);
     if (infos == NULL)
@@ -506,9 +509,9 @@ static int library_init(xyl_server_t *server)
     return 0;
 }
 
-/* PMIx believes whoever connects over TCP which user it is, so that the name of
- * the job is what only its ranks know: from their environment, which other
- * users cannot read. */
+/* Draws a secret name for the job. PMIx believes any process that connects over
+ * TCP which user it is. Only the job's ranks know the name, from their
+ * environment, which other users cannot read. */
 static int name_draw(xyl_server_t *server)
 {
     uint64_t secret[2];
@@ -554,9 +557,10 @@ void xyl_server_stop(xyl_server_t *server)
     if (server == NULL)
         return;
     directory_remove(server);
-    /* PMIx ends with the process: PMIx_server_finalize (4.2.2) frees a fence
-     * that ranks have left open, but not the timer of its time limit, and then
-     * uses that timer. Until the end the thread of PMIx may call back. */
+    /* PMIx ends with the process. PMIx_server_finalize (4.2.2) would free a
+     * fence that ranks have left open, but not the timer of its time limit,
+     * and would then use that timer. Until the end the thread of PMIx may call
+     * back. */
     if (server->initialized)
         return;
     if (server->wake_fd >= 0)
@@ -604,8 +608,8 @@ void xyl_server_ended(xyl_server_t *server, unsigned rank)
 /* ------------------------------------------------------------------------ */
 /* Environment                                                              */
 
-/* Sets or replaces NAME=VALUE; PMIx keeps environments in the same shape, an
- * array and strings from malloc, and may itself make it longer. */
+/* Sets or replaces NAME=VALUE. As in PMIx, which may also make it longer, an
+ * environment is an array from malloc of strings from malloc. */
 static int environment_set(char ***env, const char *setting)
 {
     const size_t name_bytes = strcspn(setting, "=") + 1;
@@ -664,7 +668,7 @@ int xyl_server_environment(xyl_server_t *server, unsigned rank,
         failed = environment_set(&env, settings[i]);
     if (failed == 0 && PMIx_server_setup_fork(&proc, &env) != PMIX_SUCCESS)
         failed = -1;
-    /* A client believes this name, and looks for its node by it. */
+    /* A client takes this name for that of its node, and looks the node up. */
     if (failed == 0)
         failed = environment_set(&env, host);
     if (failed != 0) {
@@ -685,7 +689,7 @@ void xyl_environment_destroy(char **env)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The other side                                                           */
+/* The client's side                                                        */
 
 void xyl_server_come_and_go(void)
 {

@@ -1,4 +1,4 @@
-/* Processes in the place of ranks that have gone. */
+/* Processes that stand in for ranks that have gone. */
 #include "launcher/launcher.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* This program, without /proc by the name that it was started by. */
+/* The path of this program; without /proc, the name that it was started by. */
 static const char *program_path(void)
 {
     static const char link[] = "/proc/self/exe";
@@ -21,7 +21,7 @@ int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
     char name[] = "xylem-run";
     char option[] = XYL_STAND_IN;
     char *const argv[] = {name, option, NULL};
-    char *const settings[] = {NULL}; /* those of ranks may be of any kind */
+    char *const settings[] = {NULL}; /* settings of ranks could break it */
     char **env = NULL;
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
