@@ -1,5 +1,5 @@
-/* Blobs, and the bootstraps that need no launcher: by an allgather of the
- * user's, and of one process. */
+/* Blobs, and the bootstraps without a launcher: by the user's allgather, and
+ * for a single process. */
 #include "runtime/job/bootstrap.h"
 
 #include <assert.h>
@@ -43,13 +43,13 @@ void xyl_blobs_fini(xyl_blobs_t *blobs)
     *blobs = (xyl_blobs_t){NULL, NULL};
 }
 
-/* ---- an exchange, and what is said once ---- */
+/* ---- an exchange, and held lines of the log ---- */
 
-/* Behind what a rank tells, since the first fields of that are for all
- * versions. */
-typedef uint64_t lines_t; /* of xyl_log_held */
+/* The result of xyl_log_held. It lies at the end of a blob, since the first
+ * fields of a blob are equal in all versions. */
+typedef uint64_t lines_t;
 
-/* Takes the ranks' lines off their blobs. 1: a lower rank has the same. */
+/* Takes the ranks' lines_t off their blobs. 1: a lower rank has the same. */
 static int lines_take(xyl_blobs_t *all, uint32_t rank, uint32_t ranks,
                       lines_t mine)
 {
@@ -94,7 +94,7 @@ xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
     return status;
 }
 
-/* ---- those who are missed ---- */
+/* ---- ranks that have gone ---- */
 
 xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank)
 {
@@ -105,7 +105,7 @@ xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank)
                     rank);
 }
 
-/* ---- an allgather of the user's ---- */
+/* ---- the user's allgather ---- */
 
 typedef struct user_bootstrap {
     xyl_bootstrap_t base;
@@ -138,7 +138,7 @@ static size_t largest(const uint64_t *sizes, uint32_t count)
     return most;
 }
 
-/* Sizes first, then all blobs padded to the largest. */
+/* Gathers the sizes first, then all blobs, padded to the largest. */
 static xylem_status_t user_exchange(xyl_bootstrap_t *bootstrap,
                                     const void *mine, size_t bytes,
                                     xyl_blobs_t *all_out)
@@ -161,7 +161,7 @@ static xylem_status_t user_exchange(xyl_bootstrap_t *bootstrap,
     if (status != XYLEM_OK)
         goto out;
     most = largest(sizes, bootstrap->ranks);
-    assert(most >= bytes && bytes > 0); /* own size is there, see above */
+    assert(most >= bytes && bytes > 0); /* `sizes` has this rank's own */
     padded = calloc(1, most);
     gathered = calloc(bootstrap->ranks, most);
     status = XYLEM_ERR_NO_MEMORY;

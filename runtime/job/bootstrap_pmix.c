@@ -1,6 +1,7 @@
 /* Bootstrap over PMIx, as offered by mpirun, srun --mpi=pmix and xylem-run.
  * PMIx counts its initialisations, so an MPI library in the same process may
- * use it too. Its callbacks run on a thread of its own and only set a flag. */
+ * use PMIx, too. Callbacks run on PMIx's own thread and only set a status and
+ * post a semaphore. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pmix.h>
@@ -19,15 +20,16 @@
 typedef struct pmix_bootstrap {
     xyl_bootstrap_t base;
     pmix_proc_t self;
-    unsigned number;     /* of its context, and */
-    unsigned exchanges;  /* of what it has exchanged: they name its keys */
-    int is_of_xylem_run; /* which knows who has gone, and has all data */
-    int some_have_gone;  /* as it has said */
+    unsigned number;     /* of this context; part of each key */
+    unsigned exchanges;  /* so far; part of each key */
+    int is_of_xylem_run; /* the launcher knows the ranks that have gone, and its
+                            only server has the data of all */
+    int some_have_gone;  /* as xylem-run has said */
     int fence_is_under_way;
-    time_t told_by; /* who has no words by then has none; 0: no fence has been
-                     * passed */
-    _Atomic int fence_status;   /* pmix_status_t, or one of these */
-    sem_t fence_over;           /* posted once for each */
+    time_t told_by; /* a rank whose data are missing by then is silent; 0: no
+                     * fence has been passed */
+    _Atomic int fence_status;   /* pmix_status_t, or a FENCE_ value below */
+    sem_t fence_over;           /* posted once per fence */
     pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */
 } pmix_bootstrap_t;
 
@@ -35,29 +37,30 @@ enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
 enum {
     LOOK_MS = 200,
     LOOK_AGAIN_MS = 10,
-    SILENCE_S = 3 /* behind a fence of all, of one that is not known to be gone:
-                     of its end the launcher may hear later */
+    SILENCE_S = 3 /* after a fence of all, for a rank's data to appear, or for
+                     the launcher to learn that the rank has ended */
 };
 
-/* Contexts of this process so far: the same number on every rank, because
- * contexts are created collectively. What fails before has not begun. */
+/* Contexts of this process so far: the same number on all ranks, because
+ * contexts are created collectively. A creation that fails before does not
+ * count. */
 static _Atomic unsigned contexts_created;
 
 /* ---- the session ---- */
 
-/* One for the process, from its first context to its exit: a server of PMIx
- * (4.2.2) that learns of the end of a rank's session when the next has begun
- * takes it for the loss of the rank, and lets go whoever waits for that in a
- * fence. PMIx itself is the process's, too. */
+/* The process has one session of PMIx, from its first context to its exit. If a
+ * server of PMIx (4.2.2) learns of the end of a rank's session after the rank's
+ * next session has begun, the server takes the rank for lost and releases the
+ * ranks that wait for it in a fence. */
 static struct session {
     pthread_mutex_t lock;
     pmix_proc_t self;
-    pid_t owner;       /* 0: it has not begun; a forked process has none */
-    unsigned contexts; /* that use it */
+    pid_t owner;       /* 0: not begun; not that of a forked process */
+    unsigned contexts; /* that use the session */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Who exits from the midst of things is missed by the others, as if it had
- * died. */
+/* At exit. A process that still has contexts does not finalize: the other ranks
+ * then miss it like a dead one. */
 static void session_end(void)
 {
     if (session.owner == getpid() && session.contexts == 0)
@@ -91,7 +94,7 @@ static void session_leave(void)
     pthread_mutex_unlock(&session.lock);
 }
 
-/* ---- what ranks tell each other ---- */
+/* ---- the ranks' data ---- */
 
 int xyl_bootstrap_pmix_is_offered(void)
 {
@@ -119,11 +122,11 @@ static xylem_status_t blob_put(const char *key, const void *mine, size_t bytes)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("put", status);
 }
 
-/* A server of PMIx waits for the data of a rank that has died, unless it is
- * asked for what is there. Of others than xylem-run's, which is the only one of
- * its job, it is not known what it has to ask other servers for. Open MPI's
- * gives a request up after 2 s, in which a busy machine may not come to it:
- * whoever asks, asks again. */
+/* Without PMIX_IMMEDIATE a server of PMIx waits for the data of a dead rank,
+ * too. Only xylem-run's server is asked with it: that server is the only one of
+ * its job, while another may have to ask further servers. Open MPI's server
+ * gives a request up after 2 s, which a busy machine may exceed, so this
+ * function repeats the request. */
 static pmix_status_t value_get(const pmix_bootstrap_t *bootstrap,
                                const pmix_proc_t *proc, const char *key,
                                time_t limit_at, pmix_value_t **value_out)
@@ -151,10 +154,10 @@ static xylem_status_t value_append(uint32_t rank, const pmix_value_t *value,
                             value->data.bo.size);
 }
 
-/* ---- who has gone ---- */
+/* ---- ranks that have gone ---- */
 
-/* The ranks that have ended, first the one that did so first; what they have
- * told is known at the server. Returns owned (release its value). */
+/* Asks for the ranks that have ended, in the order of their ends; the server
+ * keeps their data. Returns owned (release its value). */
 static pmix_status_t gone_ask(pmix_pdata_t *gone)
 {
     pmix_status_t status;
@@ -178,8 +181,8 @@ static int look_for_gone(pmix_bootstrap_t *bootstrap)
     return bootstrap->some_have_gone;
 }
 
-/* Of those that have gone without telling: the first. The others may have given
- * up because of it. */
+/* Fails because of the first rank that has gone without data for `key`; others
+ * may have given up because of it. XYLEM_IN_PROGRESS: there is none. */
 static xylem_status_t check_gone(pmix_bootstrap_t *bootstrap, const char *key)
 {
     pmix_proc_t proc = bootstrap->self;
@@ -205,7 +208,8 @@ static xylem_status_t check_gone(pmix_bootstrap_t *bootstrap, const char *key)
     return xyl_bootstrap_miss(&bootstrap->base, rank);
 }
 
-/* Who has met all others behind its words, but could not say them. */
+/* Fails if the data of `rank`, which has met all others, are missing for
+ * SILENCE_S: the rank could not send them. */
 static xylem_status_t check_silent(const pmix_bootstrap_t *bootstrap,
                                    uint32_t rank)
 {
@@ -218,7 +222,7 @@ static xylem_status_t check_silent(const pmix_bootstrap_t *bootstrap,
                     rank);
 }
 
-/* XYLEM_IN_PROGRESS: someone who lives has not told yet. */
+/* XYLEM_IN_PROGRESS: the data of a living rank are not there yet. */
 static xylem_status_t gather(pmix_bootstrap_t *bootstrap, const char *key,
                              time_t limit_at, xyl_blobs_t *all_out)
 {
@@ -260,9 +264,9 @@ static void fence_done(pmix_status_t status, void *arg)
         sem_post(&bootstrap->fence_over);
 }
 
-/* One that has been left while it was under way counts for the next. The data
- * of the last one are not wanted, but under Slurm a fence that does not collect
- * them is none beyond the node (PMIxFenceBarrier in mpi.conf). */
+/* Begins a fence, unless one is still under way, which then counts. The last
+ * fence needs no data, but under Slurm a fence that does not collect data does
+ * not reach beyond the node (PMIxFenceBarrier in mpi.conf). */
 static xylem_status_t fence_begin(pmix_bootstrap_t *bootstrap,
                                   uint64_t timeout_s)
 {
@@ -290,15 +294,15 @@ static xylem_status_t fence_begin(pmix_bootstrap_t *bootstrap,
     return pmix_fail("fence", status);
 }
 
-/* What a fence says where ranks have died; later versions of PMIx the latter,
- * or to some of the ranks neither. */
+/* The statuses of a fence when ranks have died. Later versions of PMIx give the
+ * second, or to some ranks neither. */
 static bool some_are_lost(pmix_status_t status)
 {
     return status == PMIX_ERR_PARTIAL_SUCCESS ||
            status == PMIX_ERR_LOST_CONNECTION;
 }
 
-/* Of one that is over. */
+/* Takes the status of a fence that is over. */
 static pmix_status_t fence_take(pmix_bootstrap_t *bootstrap)
 {
     bootstrap->fence_is_under_way = 0;
@@ -332,8 +336,8 @@ static xylem_status_t fence_judge(const pmix_bootstrap_t *bootstrap,
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
-/* XYLEM_IN_PROGRESS: nobody knows yet. Ranks that have died let the others go
- * early; all meet again under a server that does not know who they are. */
+/* XYLEM_IN_PROGRESS: not over. Deaths end a fence early. A launcher other than
+ * xylem-run cannot name the dead ranks, so under it all ranks meet again. */
 static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 {
     xylem_status_t status = fence_begin(bootstrap, bootstrap->base.timeout_s);
@@ -359,9 +363,9 @@ static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 
 /* ---- the exchange ---- */
 
-/* What a fence says when ranks go differs between versions of PMIx and between
- * ranks, and so does whom it waits for. Hence it is the others' data that
- * decide as soon as somebody has gone, and the fence is how they come. */
+/* When ranks go, the status of a fence, and the ranks it waits for, differ
+ * between versions of PMIx and between ranks. So once a rank has gone the
+ * ranks' data decide, and not the fence, which only brings the data. */
 static xylem_status_t meet(pmix_bootstrap_t *bootstrap, const char *key,
                            xyl_blobs_t *all_out)
 {
@@ -406,7 +410,7 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     snprintf(key, sizeof key, "xylem.%u.%u", bootstrap->number,
              bootstrap->exchanges++);
     status = blob_put(key, mine, bytes);
-    met = meet(bootstrap, key, &all); /* the others wait there */
+    met = meet(bootstrap, key, &all); /* the others wait for this rank */
     if (status == XYLEM_OK)
         status = met;
     if (status == XYLEM_OK)
@@ -430,11 +434,12 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
         sem_trywait(&bootstrap->fence_over) != 0)
         return XYLEM_IN_PROGRESS;
     status = fence_take(bootstrap);
-    /* Some ranks have died; all others are here. */
+    /* If some ranks have died, all others are here. */
     return some_are_lost(status) ? XYLEM_OK : fence_judge(bootstrap, status);
 }
 
-/* A fence that has not ended in time belongs to PMIx, which lives on. */
+/* PMIx lives on and still uses the memory of a fence that has not ended; then
+ * fence_done frees it. */
 static void pmix_destroy(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
@@ -445,7 +450,7 @@ static void pmix_destroy(xyl_bootstrap_t *base)
                                      memory_order_acq_rel) == FENCE_RUNNING)
             return;
         while (sem_wait(&bootstrap->fence_over) != 0)
-            continue; /* a signal; the post is under way */
+            continue; /* a signal came; fence_done will post */
     }
     sem_destroy(&bootstrap->fence_over);
     free(bootstrap);

@@ -1,12 +1,12 @@
-/* Which build of the library this is: ranks work with their like alone, as they
- * send what only these understand, and share memory that is laid out in one
- * way. Versions change with releases; this with every change of the sources. */
+/* The build of this library. Only ranks of one build work together, since
+ * others may send different messages and lay shared memory out differently. A
+ * version changes with a release, the build with any change of the sources. */
 #ifndef XYL_RUNTIME_JOB_BUILD_H
 #define XYL_RUNTIME_JOB_BUILD_H
 
 #include <stdint.h>
 
-/* tools/fingerprint.sh gives it, at each build. */
+/* Made by tools/fingerprint.sh at each build. */
 extern const uint32_t xyl_build;
 
 #endif

@@ -16,36 +16,36 @@
 #include "runtime/base/status.h"
 
 enum {
-    WATCHES = 16, /* connections, also of strangers */
+    WATCHES = 16, /* connections, including those of strangers */
     ACCEPTS_MAX = 8,
-    PROBES = 6 /* in the time after which a node is lost */
+    PROBES = 6 /* keepalive probes within silence_s */
 };
 #define HELLO_MAGIC UINT64_C(0x78796c656d2d6c6f)
-#define PATIENCE_NS (UINT64_C(5) * 1000000000) /* with who does not answer */
+#define PATIENCE_NS (UINT64_C(5) * 1000000000) /* for an answer, or a hello */
 static const char goodbye = 'b';
 
-/* What who connects says first. */
+/* The first message of the connecting leader. */
 typedef struct hello {
     uint64_t magic, question;
     uint32_t node, unused;
 } hello_t;
 
-enum { UNREACHED = 1, OVER = 2 /* lost, or it has said goodbye */ };
+enum { UNREACHED = 1, OVER = 2 /* lost, or gone with a goodbye */ };
 
 typedef struct watch {
     enum {
         FREE,
         CONNECTING,
-        ASKING,  /* its number is awaited, */
-        OPENING, /* or its hello; */
+        ASKING,  /* this leader waits for the other's answer */
+        OPENING, /* this leader waits for the other's hello */
         WATCHED
     } state;
     int fd;
-    int is_mine;    /* this one has connected */
-    uint32_t node;  /* not of OPENING */
-    uint32_t host;  /* which of its addresses */
-    uint64_t since; /* the first look at it in CONNECTING or OPENING; 0: none */
-    size_t got;     /* bytes, of what is awaited */
+    int is_mine;    /* this leader has connected */
+    uint32_t node;  /* of the other leader; not set in OPENING */
+    uint32_t host;  /* index of the next address to try */
+    uint64_t since; /* the first look in CONNECTING or OPENING; 0: none yet */
+    size_t got;     /* bytes received of the awaited message */
     union {
         hello_t hello;
         uint64_t answer;
@@ -57,7 +57,7 @@ struct xyl_lookout {
     int listener;
     xyl_lookout_address_t mine;
     xyl_lookout_params_t params;
-    uint8_t *fates; /* [nodes]: bits of these; NULL: not begun */
+    uint8_t *fates; /* [nodes]: UNREACHED, OVER; NULL: not begun */
     watch_t watches[WATCHES];
 };
 
@@ -109,7 +109,8 @@ static void option_set(int fd, int level, int option, uint64_t value)
     (void)setsockopt(fd, level, option, &number, sizeof number);
 }
 
-/* The system asks the other one's, and ends the connection in time. */
+/* Makes the system probe the other end, and end the connection after silence_s
+ * without an answer. */
 static void socket_watch(const xyl_lookout_t *lookout, int fd)
 {
     uint64_t silence_s = lookout->params.silence_s;
@@ -121,8 +122,8 @@ static void socket_watch(const xyl_lookout_t *lookout, int fd)
     option_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_s * 1000);
 }
 
-/* Addresses at which others may reach this machine; those of the loopback only
- * where there are no others. */
+/* Writes the addresses of this machine's interfaces that are up: with
+ * `loopback` IFF_LOOPBACK those of the loopback, with 0 all others. */
 static uint32_t hosts_find(uint32_t *hosts, unsigned loopback)
 {
     struct ifaddrs *all = NULL, *one;
@@ -205,7 +206,7 @@ static int socket_connect(const xyl_lookout_t *lookout, uint32_t host,
     return -1;
 }
 
-/* By the next of its addresses that one can try, or not at all. */
+/* Connects to the next address that can be tried, or gives the node up. */
 static void watch_connect(xyl_lookout_t *lookout, watch_t *watch)
 {
     const xyl_lookout_address_t *address =
@@ -244,7 +245,8 @@ static int is_connected_to(const xyl_lookout_t *lookout, uint32_t node)
     return 0;
 }
 
-/* To the nodes ahead, of which there is one more when one is lost. */
+/* Connects to the nodes ahead; the next in the ring takes a lost node's place.
+ */
 static void look_ahead(xyl_lookout_t *lookout)
 {
     const xyl_lookout_params_t *params = &lookout->params;
@@ -265,7 +267,7 @@ static void look_ahead(xyl_lookout_t *lookout)
     }
 }
 
-/* ---- what comes ---- */
+/* ---- events on connections ---- */
 
 static int patience_ends(watch_t *watch, uint64_t now_ns)
 {
@@ -301,7 +303,7 @@ static void look_at_connecting(xyl_lookout_t *lookout, watch_t *watch,
     watch->got = 0;
 }
 
-/* What is awaited of so many bytes: 1, it is there; 0, not yet; -1, the
+/* Receives the awaited message of `bytes`. 1: complete; 0: not yet; -1: the
  * connection has ended. */
 static int watch_take(watch_t *watch, size_t bytes)
 {
@@ -424,7 +426,8 @@ int xyl_lookout_begin(xyl_lookout_t *lookout,
     return lookout->fates == NULL ? XYLEM_ERR_NO_MEMORY : XYLEM_OK;
 }
 
-/* What has come is read first: it would take the goodbye's place. */
+/* Says goodbye. Reads what has come before it closes the connection: with
+ * unread bytes the system resets the connection, and the goodbye is lost. */
 static void watch_leave(watch_t *watch)
 {
     char rest[64];

@@ -19,31 +19,31 @@ enum {
 };
 
 /* The first fields never change, so that any two versions and builds can refuse
- * each other with words. */
+ * each other with an error message. */
 typedef struct hello {
     uint32_t magic;
     uint16_t major;
     uint16_t minor;
     uint16_t patch;
-    uint16_t abi;   /* how the compiler lays things out */
-    uint32_t build; /* up to here */
+    uint16_t abi;   /* of the compiler: sizes and alignments, hashed */
+    uint32_t build; /* the last of the first fields */
     uint32_t offer_bytes;
-    uint64_t machine; /* equal for processes of one running system, */
-    uint64_t room;    /* and this for those that see the same of it */
+    uint64_t machine; /* equal for processes of one running system */
+    uint64_t room;    /* equal for processes with the same view of it */
     int32_t pid;
-    uint32_t asks_tuning; /* a table is asked for, rather than found */
-    uint32_t status;      /* not XYLEM_OK: the rank gives up, */
-    uint32_t culprit;     /* because of this one; the rest is unset */
+    uint32_t asks_tuning; /* the user has named the table */
+    uint32_t status;      /* not XYLEM_OK: the rank gives up */
+    uint32_t culprit;     /* the cause then; no later field is set */
     char node[XYL_NODE_NAME_BYTES];
     xyl_cpus_t cpus;
-    uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
+    uint64_t settings[SETTINGS]; /* 0 for settings that may differ */
     /* followed by the offer */
 } hello_t;
 
 _Static_assert(sizeof(hello_t) % 8 == 0, "what follows is aligned");
 
-/* The boot identifier tells machines apart, the namespace of processes tells
- * containers apart: in another one a process number means nothing. */
+/* The boot identifier tells machines apart. The namespace of process numbers
+ * tells containers apart: a number has no meaning in another namespace. */
 static uint64_t machine_identity(void)
 {
     uint64_t identity = XYL_HASH_SEED;
@@ -64,8 +64,9 @@ static uint64_t machine_identity(void)
     return identity;
 }
 
-/* What containers may have each for itself, though they share the processes. 0:
- * this one has its own limit of addresses (ulimit -v), and may not see all. */
+/* Identifies the namespaces that containers may have of their own although they
+ * share process numbers. 0: this process has a limit of addresses (ulimit -v),
+ * and may not be able to map all memory. */
 static uint64_t room_identity(void)
 {
     static const char *const spaces[] = {
@@ -83,7 +84,7 @@ static uint64_t room_identity(void)
     return identity;
 }
 
-/* Sizes and alignments of what structures are made of. */
+/* A hash of the sizes and alignments that structures depend on. */
 static uint16_t abi_of_compiler(void)
 {
     const uint64_t facts[] = {sizeof(void *),        sizeof(size_t),
@@ -107,7 +108,7 @@ static void settings_fill(const xyl_config_t *config, uint64_t *settings)
 xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
                                  uint32_t status, uint32_t culprit)
 {
-    /* It has come over the wire. */
+    /* The number has come over the wire. */
     xylem_status_t why =
         status > XYLEM_IN_PROGRESS && status <= XYLEM_ERR_ABORTED
             ? (xylem_status_t)status
@@ -160,7 +161,8 @@ static xylem_status_t check_rest(xyl_bootstrap_t *bootstrap,
     return XYLEM_OK;
 }
 
-/* A table that is merely found somewhere may be another one elsewhere. */
+/* 1: the row is the tuning table, and both ranks have found theirs by
+ * themselves; such tables may differ. */
 static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
                       const hello_t *theirs)
 {
@@ -168,7 +170,8 @@ static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
            !mine->asks_tuning && !theirs->asks_tuning;
 }
 
-/* Where any two ranks differ rank 0 differs from one, and says so for all. */
+/* If any two ranks differ, rank 0 differs from one of them, so rank 0 alone
+ * logs the error. */
 static xylem_status_t settings_differ(const xyl_bootstrap_t *bootstrap,
                                       const char *name, uint32_t rank)
 {
@@ -201,9 +204,9 @@ static const hello_t *hello_of(const xyl_blobs_t *hellos, uint32_t rank)
     return (const void *)(hellos->memory + hellos->offsets[rank]);
 }
 
-/* Nodes are numbered by the lowest rank that lives there. What a node is all
- * ranks decide alike: ranks of one name that cannot see each other's processes,
- * as in containers whose hosts have one name, are on several. */
+/* Nodes are numbered in the order of their lowest ranks. All ranks decide alike
+ * what a node is: ranks with one node name that cannot see each other's
+ * processes, as in containers with equal host names, are on several nodes. */
 static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
 {
     const hello_t *mine = hello_of(&peers->hellos, rank);
@@ -220,7 +223,8 @@ static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
     return nodes;
 }
 
-/* Of all of them, before anything else is found, so that all ranks agree. */
+/* Checks the versions of all ranks before anything else, so that all ranks come
+ * to the same result. */
 static xylem_status_t check_versions(const hello_t *mine, xyl_peers_t *peers,
                                      uint32_t ranks)
 {
@@ -256,7 +260,7 @@ static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
     return XYLEM_OK;
 }
 
-/* From the numbers of the nodes. */
+/* Sets node_ranks_max. */
 static xylem_status_t find_largest_node(xyl_peers_t *peers, uint32_t ranks)
 {
     uint32_t *counts = calloc(ranks, sizeof *counts), rank;

@@ -5,10 +5,10 @@
 
 #include "runtime/base/status.h"
 
-/* What comes from a rank: this, its places, its address. */
+/* A rank's blob is this struct, then its places, then its address. */
 typedef struct reach {
-    uint32_t status;  /* not XYLEM_OK: the rank gives up, */
-    uint32_t culprit; /* because of this one; the rest is unset */
+    uint32_t status;  /* not XYLEM_OK: the rank gives up */
+    uint32_t culprit; /* the cause then; no later field is set */
     uint32_t address_bytes;
     uint32_t place_count;
     xyl_machine_t machine;
@@ -18,7 +18,7 @@ typedef struct reach {
 
 _Static_assert(sizeof(reach_t) % 8 == 0, "what follows is aligned");
 
-/* So that the address is aligned, too. */
+/* A multiple of 8, which aligns the address behind the places. */
 static size_t places_bytes(uint32_t count)
 {
     return (count * sizeof(xylem_place_t) + 7) & ~(size_t)7;
@@ -50,7 +50,7 @@ static reach_t *reach_create(const xyl_reach_mine_t *mine)
     return reach;
 }
 
-/* ---- what has come ---- */
+/* ---- reading the others' blobs ---- */
 
 static xylem_status_t check_net(const reach_t *mine, const reach_t *theirs,
                                 uint32_t rank)
@@ -64,7 +64,7 @@ static xylem_status_t check_net(const reach_t *mine, const reach_t *theirs,
                     mine->net);
 }
 
-/* How many ranks a node has from its lowest on, if that is this one. */
+/* How many ranks the node of `rank` has if `rank` is its lowest; else 0. */
 static uint32_t ranks_of_node(const xyl_peer_t *peers, uint32_t ranks,
                               uint32_t rank)
 {
@@ -93,7 +93,7 @@ static xylem_status_t check_bytes(const reach_t *mine, const reach_t *theirs,
     return xyl_peer_is_incomplete(rank);
 }
 
-/* What a rank has read holds for its node's ranks from there on. */
+/* Takes over the places that a rank has read for the ranks of its node. */
 static void places_take(const reach_t *theirs, xyl_peer_t *peers,
                         uint32_t ranks, uint32_t rank)
 {

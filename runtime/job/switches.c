@@ -11,8 +11,8 @@
 enum { FILE_BYTES_MAX = 16 << 20 };
 
 struct xyl_switches {
-    json_t *names;   /* of a switch to its index in the file */
-    json_t *nodes;   /* name of a node to the index of its switch */
+    json_t *names;   /* name of a switch -> its index in the file */
+    json_t *nodes;   /* name of a node -> the index of its switch */
     uint32_t *above; /* [count]; XYL_SWITCH_NONE: none */
     uint32_t count;
     uint32_t levels;
@@ -32,7 +32,7 @@ static xylem_status_t no_memory(void)
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a network's switches");
 }
 
-/* About a switch, or what of it `where` names. */
+/* Complains of a switch, or of its member `where`. */
 #define WRONG(reader, index, where, ...)                                       \
     xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_TOPOLOGY: %s: switches[%u]" where,       \
              (reader)->file, index, __VA_ARGS__)
@@ -73,7 +73,8 @@ static xylem_status_t check_switch(const reader_t *reader, uint32_t index)
     return XYLEM_OK;
 }
 
-/* Names first: a switch may stand before those below it or after them. */
+/* Read in a pass of its own: a switch may stand before or after the switches
+ * below it. */
 static xylem_status_t switch_read_name(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;
@@ -149,7 +150,7 @@ static xylem_status_t read_list(const reader_t *reader, uint32_t index,
     return status;
 }
 
-/* How many switches lie above each other, from this one up. */
+/* Counts the switches from this one upwards. */
 static xylem_status_t levels_measure(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;

@@ -34,7 +34,8 @@ static void machine_place(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     place->core = index_covering(topology, HWLOC_OBJ_CORE, set);
 }
 
-/* What one core has of the caches of a level, if all use theirs alike. */
+/* One core's share of the caches of a level, in bytes, if all cores share
+ * equally. */
 static uint64_t cache_of_core(hwloc_topology_t topology, hwloc_obj_type_t type,
                               uint32_t cores)
 {
@@ -78,19 +79,19 @@ static void read_place(hwloc_topology_t topology, const xyl_cpus_t *cpus,
     hwloc_bitmap_free(set);
 }
 
-/* NULL: it cannot be read. hwloc's asking of the processor itself takes the
- * thread to each core in turn, where it waits if that is busy, as with ranks
- * that start at once; so the system is asked alone, if that may be enough. */
+/* NULL: hwloc cannot read the machine. hwloc's x86 component moves the thread
+ * to each core in turn, and waits there if the core is busy, as when ranks
+ * start at once. With `asks_cores` 0 hwloc asks the system only. */
 static hwloc_topology_t topology_load(int asks_cores)
 {
     hwloc_topology_t topology;
 
     if (hwloc_topology_init(&topology) != 0)
         return NULL;
-    /* One rank reads for its node: others may run where it may not. */
+    /* One rank reads for its node: others may run where this one may not. */
     (void)hwloc_topology_set_flags(topology,
                                    HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    if (!asks_cores) /* where there is no such component that is good, too */
+    if (!asks_cores) /* fails if there is no such component, which is fine */
         (void)hwloc_topology_set_components(
             topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_load(topology) == 0)
@@ -99,7 +100,7 @@ static hwloc_topology_t topology_load(int asks_cores)
     return NULL;
 }
 
-/* Some virtual machines do not say what caches there are. */
+/* Some virtual machines do not report their caches. */
 static int has_all(hwloc_topology_t topology)
 {
     return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 &&
@@ -139,13 +140,13 @@ void xyl_cpus_read(xyl_cpus_t *cpus_out)
 
     memset(cpus_out, 0, sizeof *cpus_out);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return; /* more processors than that */
+        return; /* the machine has more processors than `set` holds */
     for (cpu = 0; cpu < XYL_CPUS_MAX; cpu++)
         if (CPU_ISSET(cpu, &set))
             cpus_out->bits[cpu / 64] |= 1ULL << cpu % 64;
 }
 
-/* Of these processors those of the core that has this one. */
+/* How many of `cpus` are on the core of processor `cpu`; at least 1. */
 static uint32_t threads_of_core(const xyl_cpus_t *cpus, unsigned cpu)
 {
     hwloc_bitmap_t threads = hwloc_bitmap_alloc();
@@ -179,7 +180,7 @@ uint32_t xyl_cores_of(const xyl_cpus_t *cpus)
     return cores != 0 ? cores : 1;
 }
 
-/* The value of a line "model name : VALUE"; NULL: it is another. */
+/* The value of a line "model name : VALUE"; NULL: any other line. */
 static char *model_of(char *line)
 {
     static const char key[] = "model name";
