@@ -26,8 +26,8 @@ static inline void xyl_bits_clear(uint64_t *words, uint64_t index)
     words[index / 64] &= ~(UINT64_C(1) << (index % 64));
 }
 
-/* Puts in the lowest of the numbers below `count` that is not there and returns
- * it; `count`: all are. */
+/* Adds the lowest number below `count` that is not in the set and returns it;
+ * `count`: all are in the set. */
 static inline uint64_t xyl_bits_take(uint64_t *words, uint64_t count)
 {
     uint64_t index = 0;
@@ -42,7 +42,7 @@ static inline uint64_t xyl_bits_take(uint64_t *words, uint64_t count)
     return index;
 }
 
-/* The same, looking for it from `first` on. */
+/* The same, with the search beginning at `first` and going round. */
 static inline uint64_t xyl_bits_take_from(uint64_t *words, uint64_t first,
                                           uint64_t count)
 {
@@ -58,7 +58,7 @@ static inline uint64_t xyl_bits_take_from(uint64_t *words, uint64_t first,
     return count;
 }
 
-/* The 64 members from `index` on. */
+/* The 64 bits from `index` on. */
 static inline uint64_t xyl_bits_from(const uint64_t *words, uint64_t index)
 {
     uint64_t low = words[index / 64] >> (index % 64);

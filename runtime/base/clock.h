@@ -1,4 +1,4 @@
-/* The clock is reached through a table so that the simulator and tests can
+/* The clock is a table of functions, so that the simulator and tests can
  * replace it. */
 #ifndef XYL_BASE_CLOCK_H
 #define XYL_BASE_CLOCK_H

@@ -9,14 +9,14 @@
 #include "runtime/base/status.h"
 
 #define PREFIX "XYLEM_"
-/* What begins so is the simulator's. */
+/* Variables with this behind the prefix belong to the simulator. */
 #define SIMULATOR "SIM_"
 enum {
     PREFIX_BYTES = sizeof PREFIX - 1,
     WINDOW_MAX = 64 /* the bits of a word, see collectives/stages/edge.h */
 };
 
-/* So that a node's file of memory stays far within what a file may be. */
+/* Keeps a node's file of memory far below the largest size of a file. */
 #define NOISE_BUDGET_MAX (UINT64_C(1) << 40)
 
 enum { TIER_USER, TIER_EXPERT };
@@ -57,14 +57,14 @@ static const xyl_config_row_t *row_find(const char *name, size_t length)
     return NULL;
 }
 
-/* What is being loaded. */
+/* The state of one xyl_config_load. */
 typedef struct loader {
     xyl_config_t config;
-    xyl_config_origin_t *origins; /* NULL: nobody asks */
+    xyl_config_origin_t *origins; /* NULL: not wanted */
 } loader_t;
 
-/* 0: the value cannot be read, and nothing has changed. A setting that is set
- * to nothing is as one that is not set. */
+/* 0: the value cannot be read, and nothing has changed. An empty value counts
+ * as not set. */
 static int row_set(loader_t *loader, const xyl_config_row_t *row,
                    const char *text, xyl_config_origin_t origin)
 {
@@ -91,7 +91,7 @@ static xylem_status_t row_fail(const xyl_config_row_t *row, const char *text,
 
 /* ---- files ---- */
 
-/* XYLEM_CONF says which files there are, before anything else is read. */
+/* 1: the row is XYLEM_CONF, which names the files and is read before them. */
 static int is_of_environment(const xyl_config_row_t *row)
 {
     return row->offset == offsetof(xyl_config_t, conf);
@@ -176,7 +176,7 @@ static xylem_status_t load_environment(loader_t *loader)
     return status;
 }
 
-/* One behind the other: they are the caller's, and texts are read later. */
+/* Copies the caller's settings into one block, since texts are read later. */
 static char *settings_copy(const char *const *settings)
 {
     size_t bytes = 1, at = 0, i;
@@ -243,8 +243,8 @@ static xylem_status_t check_noise_budget(const xyl_config_t *config)
     return XYLEM_OK;
 }
 
-/* The last word on the level of messages that a file has; NULL: none. Points
- * into the file's content. */
+/* The last value of LOG in a file's content, into which the result points;
+ * NULL: none. */
 static const char *log_of_file(char *rest)
 {
     xyl_config_line_t line = {.number = 0};
@@ -266,7 +266,7 @@ static void apply_log(const char *text)
         xyl_log_level_set((xyl_log_level_t)level);
 }
 
-/* The strongest word on the level, but for files; NULL: there is none. */
+/* The value of LOG in `settings`, or else in the environment; NULL: none. */
 static const char *log_of_process(const char *const *settings)
 {
     static const char name[] = "LOG=";
@@ -336,7 +336,7 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
     return status;
 }
 
-/* For programs beside the library that have settings in its list: the binding
+/* For programs outside the library whose settings are in its table: the binding
  * for MPI. */
 xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
 {
@@ -352,8 +352,8 @@ xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
                         "xylem_setting_get: text is NULL, or there is no "
                         "setting '%s'",
                         name == NULL ? "" : name);
-    /* Programs ask for several; the creation of a context says what is wrong.
-     */
+    /* Drop all warnings: a program calls this for several settings, and the
+     * creation of a context logs them. */
     xyl_log_hold(0);
     xyl_config_files_find(&files);
     xyl_config_apply_log(&files, NULL);

@@ -1,6 +1,6 @@
-/* Settings: one table gives the names in files and environment, their parsing,
- * the output of xylem-info and docs/config.md. Every value is kept as a
- * uint64_t; its type says how it is read and written. */
+/* Settings: one table defines the names in files and environment, their
+ * parsing, the output of xylem-info and docs/config.md. Each value is a
+ * uint64_t; its type defines how it is read and written. */
 #ifndef XYL_BASE_CONFIG_H
 #define XYL_BASE_CONFIG_H
 
@@ -25,7 +25,7 @@ enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 /* Values of XYLEM_REDUCE_ORDER. */
 enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL, XYL_ORDER_REPRODUCIBLE };
 
-/* Values of XYLEM_ARRIVALS; the others are those of rules. */
+/* Values of XYLEM_ARRIVALS; all others are the arrivals that rules name. */
 enum { XYL_ARRIVALS_AUTO };
 
 /* Values of XYLEM_SHM. */
@@ -39,14 +39,14 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
 
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
-/* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
+/* A value of XYLEM_NODE_GROUPS; others are seats per group, 0 is off. */
 #define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
 
-/* The value of a PATH or TEXT is the address of its text, 0 for none or auto:
- * it lives as long as the environment, or until xyl_config_release. */
+/* The value of a PATH or TEXT is the address of its text, 0 for none or auto.
+ * The text lives as long as the environment, or until xyl_config_release. */
 
-/* field, NAME, type, default, same on all ranks, who needs it, help. What only
- * an expert needs is for those who look for the cause of something. */
+/* field, NAME, type, default, same on all ranks, audience, help. Settings for
+ * EXPERTs help to find the cause of a problem. */
 #define XYL_CONFIG_MAP(X)                                                      \
     X(log, LOG, LEVEL, "warn", 0, USER,                                        \
       "Messages on standard error: none, error, warn, info or debug.")         \
@@ -233,28 +233,28 @@ static inline uint64_t xyl_config_value(const xyl_config_t *config,
                                              row->offset);
 }
 
-/* Where a value comes from: "default", "environment", "settings", or the path
- * of a file, with the number of the line. */
+/* The origin of a value: "default", "environment", "settings", or the path of a
+ * file, with the number of the line. */
 typedef struct xyl_config_origin {
     const char *from;
-    unsigned line; /* 0: of no file */
+    unsigned line; /* 0: not from a file */
 } xyl_config_origin_t;
 
-/* Defaults, then files, then the environment, then `settings` ("NAME=value",
- * ended by NULL). `files`, `settings` and `origins`, one for each row, may be
- * NULL. What cannot be used of a file is warned of and left out; so are unknown
- * XYLEM_ variables of the environment. An unknown name in `settings`, and a
- * value there or in the environment that cannot be read, fail with
- * XYLEM_ERR_CONFIG and a text; *config_out then has the numbers of what could
- * be read, and no texts. Release what was loaded. */
+/* Loads the defaults, then files, then the environment, then `settings`
+ * ("NAME=value", ended by NULL); later values replace earlier ones. `files`,
+ * `settings` and `origins`, one for each row, may be NULL. Unusable lines of
+ * files and unknown XYLEM_ variables are skipped with a warning. An unknown
+ * name in `settings`, or an unreadable value there or in the environment, fails
+ * with XYLEM_ERR_CONFIG and a text; *config_out then has the numbers that could
+ * be read, and no texts. Free with xyl_config_release. */
 xylem_status_t xyl_config_load(const xyl_config_files_t *files,
                                const char *const *settings,
                                xyl_config_t *config_out,
                                xyl_config_origin_t *origins);
 void xyl_config_release(const xyl_config_t *config);
 
-/* Sets the level of messages alone, so that nothing is said against it while
- * the rest is read. A value that cannot be read is left to xyl_config_load. */
+/* Sets only the level of messages, so that it holds while the other settings
+ * are read. xyl_config_load complains of an unreadable value. */
 void xyl_config_apply_log(const xyl_config_files_t *files,
                           const char *const *settings);
 

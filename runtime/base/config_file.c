@@ -35,7 +35,7 @@ static void files_add(xyl_config_files_t *files, const char *folder,
         files->count++;
 }
 
-/* Only what is looked for by itself need not be there. */
+/* A file that XYLEM_CONF names should exist. */
 static void warn_of_missing(const char *path)
 {
     if (access(path, F_OK) != 0)
@@ -59,7 +59,7 @@ static void files_named(xyl_config_files_t *files, const char *paths)
     }
 }
 
-/* Keeps it if it is there. */
+/* Keeps the table's path if the file exists and no table was found before. */
 static void tuning_look(xyl_config_files_t *files, const char *folder,
                         const char *name)
 {
@@ -90,7 +90,7 @@ void xyl_config_files_find(xyl_config_files_t *files_out)
     files_add(files_out, "", system_wide, sizeof system_wide - 1);
     if (geteuid() == getuid())
         tuning_look(files_out, "", table);
-    /* What is no path from the root is to be ignored, says its standard. */
+    /* The standard of XDG_CONFIG_HOME ignores relative paths. */
     if (config != NULL && *config == '/') {
         files_add(files_out, config, in_config, sizeof in_config - 1);
         tuning_look(files_out, config, "/xylem-tuning.json");
@@ -117,7 +117,7 @@ char *xyl_config_file_read(const char *path, int warns)
 
 /* ---- lines ---- */
 
-/* Cuts the space off both ends. */
+/* Cuts white space off both ends. */
 static char *trimmed(char *text)
 {
     char *end;

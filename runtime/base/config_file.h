@@ -1,5 +1,5 @@
-/* Files of settings: "NAME = value" a line, names without XYLEM_; lines that
- * are empty or begin with '#' say nothing. */
+/* Files of settings: a line each "NAME = value", names without XYLEM_. Empty
+ * lines and lines that begin with '#' are skipped. */
 #ifndef XYL_BASE_CONFIG_FILE_H
 #define XYL_BASE_CONFIG_FILE_H
 
@@ -7,7 +7,7 @@
 
 enum { XYL_CONFIG_FILES_MAX = 4, XYL_CONFIG_FILE_PATH_BYTES = 512 };
 
-/* Which files are read, the strongest last. */
+/* The files to read; later ones overrule earlier ones. */
 typedef struct xyl_config_files {
     unsigned count;
     char path[XYL_CONFIG_FILES_MAX][XYL_CONFIG_FILE_PATH_BYTES];
@@ -15,15 +15,18 @@ typedef struct xyl_config_files {
     char tuning[XYL_CONFIG_FILE_PATH_BYTES];
 } xyl_config_files_t;
 
-/* Those that the environment's XYLEM_CONF names, separated by ':', or else
- * /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or in ~/.config; then
- * also the table, xylem-tuning.json in the folder where the program runs, or
- * beside those, the last first. Settings need not exist. Paths that are too
- * long, and files beyond the last, are left out with a warning. */
+/* Finds the files that XYLEM_CONF in the environment names, separated by ':'.
+ * Without it these are /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or
+ * in
+ * ~/.config; then also the table: the first xylem-tuning.json in the folder
+ * where the program runs, beside the latter file, or in /etc. Files of settings
+ * need not exist. Paths that are too long, and files beyond the maximum, are
+ * left out with a warning. */
 void xyl_config_files_find(xyl_config_files_t *files_out);
 
-/* The content of a file, ended by 0; NULL: there is none, or it cannot be read,
- * of which is warned if `warns`. Returns owned (free with free). */
+/* The content of a file, ended by 0. NULL: there is no file, or it cannot be
+ * read; the latter logs a warning if `warns`. Returns owned (free with free).
+ */
 char *xyl_config_file_read(const char *path, int warns);
 
 typedef struct xyl_config_line {
@@ -32,8 +35,9 @@ typedef struct xyl_config_line {
     char *value;
 } xyl_config_line_t;
 
-/* Goes on to the next line that says something; 0: there is none. Begin with a
- * cleared line; `rest` is the content, which is cut into names and values. */
+/* Goes on to the next line that is neither empty nor a comment; 0: there is
+ * none. Begin with a cleared line. `rest` is the content, which this function
+ * cuts into names and values. */
 int xyl_config_file_next(char **rest, xyl_config_line_t *line);
 
 #endif

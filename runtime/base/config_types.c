@@ -63,7 +63,7 @@ const xyl_config_type_t xyl_config_S = {
     .kind = XYL_CONFIG_TIME, .most = UINT32_MAX, .unit_ns = XYL_S};
 const xyl_config_type_t xyl_config_CORE = {
     XYL_CONFIG_COUNT, CPU_SETSIZE - 1, {{"any", XYL_CONFIG_NO_CORE}}, 0};
-/* A group of none is none. */
+/* A group of 0 ranks means off. */
 const xyl_config_type_t xyl_config_GROUPS = {
     XYL_CONFIG_COUNT,
     UINT32_MAX,
@@ -75,13 +75,13 @@ const xyl_config_type_t xyl_config_PATH = {
     XYL_CONFIG_TEXT, 0, {{"none", 0}}, 0};
 const xyl_config_type_t xyl_config_TEXT = {
     XYL_CONFIG_TEXT, 0, {{"auto", 0}}, 0};
-/* No text lies at the address 1. */
+/* The value of "none" is 1, which is the address of no text. */
 const xyl_config_type_t xyl_config_SELECTION = {
     XYL_CONFIG_TEXT, 0, {{"auto", 0}, {"all", 0}, {"none", 1}}, 0};
 
 /* ---- reading ---- */
 
-/* Users write what other programs call the same. */
+/* Words that other programs use for the first of each row. */
 static const char *const synonyms[][XYL_CONFIG_WORDS_MAX] = {
     {"off", "none", "no", "false", "0"},
     {"on", "yes", "true", "1"},

@@ -7,7 +7,8 @@
 
 enum { LINE_BYTES = 64, WORDS = LINE_BYTES / sizeof(__m128i) };
 
-/* Stores of a line end together, so that it leaves as a whole. */
+/* Copies one line; its stores follow each other, so that the line leaves the
+ * core as a whole. */
 static void line_past(char *to, const char *from)
 {
     const __m128i *source = (const void *)from;
@@ -32,7 +33,7 @@ void xyl_copy_past(void *to, const void *from, size_t bytes)
     for (at = head; bytes - at >= LINE_BYTES; at += LINE_BYTES)
         line_past((char *)to + at, (const char *)from + at);
     memcpy((char *)to + at, (const char *)from + at, bytes - at);
-    _mm_sfence(); /* what is posted next is seen after these */
+    _mm_sfence(); /* orders these stores before a flag that is set next */
 }
 #else
 void xyl_copy_past(void *to, const void *from, size_t bytes)

@@ -4,13 +4,14 @@
 
 #include <stddef.h>
 
-/* memcpy with stores that go past the caches: for what is more than they hold,
- * since an ordinary store reads from memory what it is to overwrite. */
+/* memcpy with stores that bypass the caches, for more bytes than these hold: an
+ * ordinary store first reads the line that it overwrites from memory. */
 void xyl_copy_past(void *to, const void *from, size_t bytes);
 
-/* What another core is about to read leaves this core's own caches for the one
- * that both share, where it is found sooner. A hint: processors that do not
- * know it (CLDEMOTE, Intel's from Sapphire Rapids on) do nothing. */
+/* Moves bytes that another core is about to read from this core's own caches to
+ * the cache that both share, where the other core finds them sooner. A hint:
+ * processors without CLDEMOTE (Intel's have it from Sapphire Rapids on) do
+ * nothing. */
 static inline void xyl_copy_hand_over(const void *memory, size_t bytes)
 {
 #ifdef __x86_64__

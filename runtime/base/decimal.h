@@ -4,9 +4,9 @@
 
 #include <locale.h>
 
-/* From here to the end this thread writes and reads numbers with a decimal
- * point, whatever locale the program has chosen. Returns what to give to the
- * end. */
+/* Between these two calls this thread writes and reads numbers with a decimal
+ * point, whatever locale the program has chosen. `before` is the result of
+ * xyl_decimal_begin. */
 locale_t xyl_decimal_begin(void);
 void xyl_decimal_end(locale_t before);
 

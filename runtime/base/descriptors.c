@@ -23,10 +23,11 @@ static unsigned limit_get(void)
     return (unsigned)limit.rlim_cur;
 }
 
-/* Linux has a table of 64 for a process, and a larger one when they do not do.
- * A process of several threads then waits until every core has passed through
- * the scheduler: 18 to 28 ms with 16 ranks at once, in the middle of a start.
- * While there is one thread it takes microseconds. */
+/* Grows the process's table of descriptors early. Linux begins with a table of
+ * 64 and replaces it when it is full. A process with several threads then waits
+ * until each core has passed through the scheduler: 18 to 28 ms with 16 ranks
+ * at once, in the middle of a start. With one thread this takes microseconds.
+ */
 __attribute__((constructor)) static void table_grow(void)
 {
     unsigned limit = limit_get();
@@ -39,8 +40,7 @@ __attribute__((constructor)) static void table_grow(void)
         close(fd);
 }
 
-/* Looks for numbers that are free: opening so many would make the table grow.
- */
+/* Counts free numbers: opening so many descriptors would grow the table. */
 int xyl_descriptors_are_left(unsigned wanted)
 {
     unsigned limit = limit_get(), fd, found = 0;

@@ -33,7 +33,7 @@ const char *xyl_file_read(const char *path, size_t bytes_max, char **text_out,
 
     if (file == NULL)
         return strerror(errno);
-    text = malloc(bytes_max); /* pages that are not read are not there */
+    text = malloc(bytes_max); /* untouched pages take no memory */
     why = text == NULL ? "no memory"
                        : read_stream(file, bytes_max, text, bytes_out);
     fclose(file);

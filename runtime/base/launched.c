@@ -4,7 +4,7 @@
 
 long xyl_launched_rank(void)
 {
-    /* Slurm's last: those that it has started may be launchers. */
+    /* Slurm's variable comes last: srun may have started another launcher. */
     static const char *const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK",
                                         "PMI_RANK", "SLURM_PROCID"};
     size_t i;

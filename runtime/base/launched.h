@@ -1,9 +1,9 @@
-/* What launchers say in the environment, before ranks have met. */
+/* The launcher's variables in the environment, read before ranks have met. */
 #ifndef XYL_BASE_LAUNCHED_H
 #define XYL_BASE_LAUNCHED_H
 
-/* What the launcher calls this process's rank; -1: it has no launcher that is
- * known, or is none of its ranks. */
+/* The rank that the launcher gives this process; -1: no known launcher has
+ * started this process as a rank. */
 long xyl_launched_rank(void);
 
 #endif

@@ -13,12 +13,12 @@
 
 enum { LINE_BYTES_MAX = 800 };
 
-/* State of the process, not of a context; docs/architecture.md lists all that
- * there is. */
+/* State of the process, not of a context; docs/architecture.md lists all such
+ * state. */
 static _Atomic int log_level = XYL_LOG_WARN;
 static _Atomic uint32_t log_rank = UINT32_MAX;
 
-/* Who gets the messages; fn NULL: standard error. */
+/* The receiver of messages; fn NULL: standard error. */
 typedef struct log_target {
     xylem_log_fn fn;
     void *arg;
@@ -62,7 +62,7 @@ static int log_passes(xyl_log_level_t level)
 static const char *const level_names[] = {"note", "error", "warning", "info",
                                           "debug"};
 
-/* "rank 3: " and the level where the line goes to standard error. */
+/* "rank 3: "; on standard error (`is_alone`) with "xylem: " and the level. */
 static size_t line_begin(char *line, xyl_log_level_t level, int is_alone)
 {
     uint32_t rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
@@ -94,7 +94,7 @@ static void line_say(xyl_log_level_t level, const char *text)
         length = sizeof line - 2;
     line[length++] = '\n';
     if (write(STDERR_FILENO, line, length) < 0)
-        return; /* nowhere left to complain */
+        return; /* there is no place to report this */
 }
 
 /* ---- lines that wait for the other ranks ---- */
@@ -112,7 +112,7 @@ static _Thread_local struct {
     held_line_t *lines, **end;
 } held;
 
-/* 0: the line is to be said at once. */
+/* 0: the line must be printed at once. */
 static int line_hold(xyl_log_level_t level, const char *text)
 {
     held_line_t *line;

@@ -1,7 +1,7 @@
-/* The log: one line on standard error per message, written by one write(2), so
- * that lines of several ranks do not mix, or a call of the program's function,
- * see xylem_log_set. The level, the rank and that function are the process's: a
- * log exists before the first context and after the last. */
+/* The log. A message is a line on standard error, written by one write(2), so
+ * that lines of several ranks do not mix; or a call of the program's function
+ * (xylem_log_set). The level, the rank and that function belong to the process:
+ * the log exists before the first context and after the last. */
 #ifndef XYL_BASE_LOG_H
 #define XYL_BASE_LOG_H
 
@@ -16,22 +16,22 @@ typedef enum xyl_log_level {
 } xyl_log_level_t;
 
 void xyl_log_level_set(xyl_log_level_t level);
-/* Which rank lines begin with; UINT32_MAX for none. */
+/* The rank at the beginning of lines; UINT32_MAX: none. */
 void xyl_log_rank_set(uint32_t rank);
 void xyl_log(xyl_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* While ranks meet they say much alike, since most of them have the same
- * settings, and it is to be read once per job. From xyl_log_hold on the lines
- * of this thread wait until the ranks have compared them; those of the first
- * rank, which will be the one to say them, do not. */
+/* While ranks meet, most of them log equal lines, since most have the same
+ * settings; a job should print those lines once. From xyl_log_hold on the lines
+ * of this thread are held until the ranks have compared theirs. The first rank
+ * prints its lines at once. */
 void xyl_log_hold(int is_first);
-/* Equal for equal lines since the last call of xyl_log_hold or xyl_log_tell; 0:
+/* A hash of the lines since the last call of xyl_log_hold or xyl_log_tell; 0:
  * there were none. */
 uint64_t xyl_log_held(void);
-/* Says what waits, or drops it if another rank says the same. */
+/* Prints the held lines, or drops them if another rank prints the same. */
 void xyl_log_tell(int is_said_elsewhere);
-/* Says what waits, and holds no longer. */
+/* Prints the held lines, and holds no longer. */
 void xyl_log_let_go(void);
 
 #endif

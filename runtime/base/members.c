@@ -4,7 +4,7 @@
 
 #include "runtime/base/status.h"
 
-/* More has no structure of any release: the size was not set. */
+/* No structure of any release is larger: a larger size was not set. */
 enum { BYTES_MAX = 4096 };
 
 static int has_more(const char *members, size_t from, size_t to)

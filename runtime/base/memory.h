@@ -1,7 +1,7 @@
 /* Memory: a pool of blocks in power-of-two classes over a replaceable
- * allocator, and arenas that are carved from its blocks and given back at
- * once. Blocks are aligned to XYL_MEMORY_ALIGN. The pool may be used by any
- * thread; an arena belongs to one object. */
+ * allocator, and arenas, which allocate from blocks of the pool and give all
+ * back at once. Blocks are aligned to XYL_MEMORY_ALIGN. Any thread may use the
+ * pool; an arena belongs to one object. */
 #ifndef XYL_BASE_MEMORY_H
 #define XYL_BASE_MEMORY_H
 
@@ -16,7 +16,7 @@ enum {
     XYL_MEMORY_CLASS_COUNT = XYL_MEMORY_CLASS_MAX - XYL_MEMORY_CLASS_MIN + 1
 };
 
-/* Where blocks come from: replaced by tests to count and to fail. */
+/* The source of blocks. Tests replace it, to count and to fail. */
 typedef struct xyl_allocator {
     void *(*alloc)(void *arg, size_t bytes); /* XYL_MEMORY_ALIGN; NULL: none */
     void (*release)(void *arg, void *block);
@@ -35,10 +35,10 @@ typedef struct xyl_pool {
 
 void xyl_pool_init(xyl_pool_t *pool, const xyl_allocator_t *allocator,
                    size_t kept_bytes_max);
-/* All blocks have been given back. */
+/* All blocks must have been released. */
 void xyl_pool_fini(xyl_pool_t *pool);
-/* NULL when there is none. A block is given back with the size it was asked
- * for. */
+/* NULL: there is no memory. Release a block with the `bytes` of its
+ * xyl_pool_acquire. */
 void *xyl_pool_acquire(xyl_pool_t *pool, size_t bytes);
 void xyl_pool_release(xyl_pool_t *pool, void *block, size_t bytes);
 
@@ -51,10 +51,10 @@ typedef struct xyl_arena {
 
 void xyl_arena_init(xyl_arena_t *arena, xyl_pool_t *pool);
 void xyl_arena_fini(xyl_arena_t *arena);
-/* What the arena takes from the pool. */
+/* The bytes that the arena has taken from the pool. */
 size_t xyl_arena_bytes(const xyl_arena_t *arena);
-/* Not cleared; aligned to 16 bytes, or to XYL_MEMORY_ALIGN from 4 KiB on. NULL
- * when there is none. */
+/* Not cleared; aligned to 16 bytes, or to XYL_MEMORY_ALIGN from 4 KiB on. NULL:
+ * there is no memory. */
 void *xyl_arena_alloc(xyl_arena_t *arena, size_t bytes);
 /* Cleared; NULL also when count * bytes overflows. */
 void *xyl_arena_array(xyl_arena_t *arena, size_t count, size_t bytes);

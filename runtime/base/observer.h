@@ -1,6 +1,6 @@
-/* Whoever looks on: a simulator charges the time that copies take, and leaves
- * them out where buffers are addresses without memory behind them; a record of
- * a run shows which segments stages are through with. */
+/* An observer of a context. The simulator's charges the time that copies take,
+ * and leaves out copies of buffers without memory behind their addresses; that
+ * of a recorded run notes which segments each stage has done. */
 #ifndef XYL_BASE_OBSERVER_H
 #define XYL_BASE_OBSERVER_H
 
@@ -8,34 +8,34 @@
 #include <stdint.h>
 
 typedef enum xyl_lasted {
-    XYL_LASTED_OPERATION, /* several may last at once */
-    XYL_LASTED_WAIT       /* of the thread that tells */
+    XYL_LASTED_OPERATION, /* several may be under way at once */
+    XYL_LASTED_WAIT       /* of the calling thread */
 } xyl_lasted_t;
 
 typedef struct xyl_observer {
-    /* `bytes` of users' data are about to be copied, packed or unpacked within
-     * the rank. 0: leave it out. */
+    /* The rank is about to copy, pack or unpack `bytes` of users' data. Returns
+     * 0 to leave that out. */
     int (*copies)(void *arg, size_t bytes);
-    /* What `stage` makes of `segment` is final on this rank. `sequence` tells
-     * stages of one name apart: it is that of their messages. NULL: nobody
-     * records. */
+    /* The result of `stage` for `segment` is final on this rank. `sequence` is
+     * that of the stage's messages and tells stages of one name apart. NULL:
+     * not recorded. */
     void (*emitted)(void *arg, const char *stage, uint32_t sequence,
                     uint64_t segment);
-    /* Now, in a unit of its own, and what has lasted from such a time until
-     * now. NULL: nobody measures, or asks what has lasted. Any thread. */
+    /* time: now, in the observer's own unit. lasted: `what` has lasted from
+     * `begin` until now. NULL: not measured, or not recorded. Any thread. */
     uint64_t (*time)(void *arg);
     void (*lasted)(void *arg, xyl_lasted_t what, const char *name,
                    uint64_t begin, uint64_t bytes);
-    /* An operation with a subject has ended, which began at such a time. NULL:
-     * nobody asks. */
+    /* An operation with a subject, which began at `begin`, has ended. NULL: not
+     * wanted. */
     void (*ran)(void *arg, void *subject, uint64_t begin);
-    /* Of calls that end without waiting it is told the first, and then one of
-     * so many, the same ones on all ranks; 0: all. */
+    /* Of calls that end without waiting the observer sees the first and then
+     * one in `every`, the same on all ranks; 0: all. */
     uint64_t every;
     void *arg;
 } xyl_observer_t;
 
-/* 1 when the bytes are to be moved. NULL: nobody looks on. */
+/* 1: the bytes must be moved. NULL: there is no observer. */
 static inline int xyl_observer_copies(const xyl_observer_t *observer,
                                       size_t bytes)
 {

@@ -1,11 +1,11 @@
-/* Things cut into parts of nearly one size. */
+/* Cutting elements into parts of nearly equal size. */
 #ifndef XYL_RUNTIME_BASE_PARTS_H
 #define XYL_RUNTIME_BASE_PARTS_H
 
 #include <stdint.h>
 
-/* Cuts `count` elements into `parts` that differ by at most one element: where
- * part `part` begins; part = parts gives `count`. */
+/* The first element of part `part`, with `count` elements cut into `parts` that
+ * differ by at most one element; part = parts gives `count`. */
 static inline uint64_t xyl_part_at(uint64_t count, uint32_t parts,
                                    uint32_t part)
 {
@@ -14,7 +14,7 @@ static inline uint64_t xyl_part_at(uint64_t count, uint32_t parts,
     return each * part + (part < more ? part : more);
 }
 
-/* The part that has element `at`. */
+/* The part that holds element `at`. */
 static inline uint32_t xyl_part_of(uint64_t count, uint32_t parts, uint64_t at)
 {
     uint64_t each = count / parts, more = count % parts;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <strings.h>
 
-/* So many digits behind the point that a part of the largest unit, times the
- * unit, is still below 2^64. */
+/* Digits behind the point: few enough that the part times the largest unit
+ * stays below 2^64. */
 enum { DIGITS_MAX = 6 };
 
 static const uint64_t value_max = UINT64_MAX >> 1;
@@ -17,7 +17,7 @@ typedef struct amount {
     const char *unit;
 } amount_t;
 
-/* 0: it does not begin with a number, or the number is too long. */
+/* 0: `text` does not begin with a number, or the number is too long. */
 static int amount_read(const char *text, amount_t *amount_out)
 {
     amount_t amount = {.scale = 1};
@@ -46,7 +46,7 @@ static int amount_read(const char *text, amount_t *amount_out)
     return 1;
 }
 
-/* 0: too much, or so little that nothing is left of it. */
+/* 0: the product is too large, or an amount above 0 becomes 0. */
 static int amount_times(const amount_t *amount, uint64_t unit,
                         uint64_t *value_out)
 {
@@ -61,7 +61,7 @@ static int amount_times(const amount_t *amount, uint64_t unit,
     return 1;
 }
 
-/* Bits that a unit of bytes shifts by; 64: it is none. */
+/* The bits that a unit of bytes shifts by; 64: `unit` is no unit. */
 static unsigned shift_of(const char *unit)
 {
     static const char letters[] = "KMGT";

@@ -7,7 +7,7 @@ void xyl_standard_open(void)
 {
     int fd, tries = 0;
 
-    /* The system gives the lowest number that is free. */
+    /* open(2) returns the lowest free number. */
     do {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO && ++tries <= STDERR_FILENO);

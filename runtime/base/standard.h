@@ -2,10 +2,10 @@
 #ifndef XYL_BASE_STANDARD_H
 #define XYL_BASE_STANDARD_H
 
-/* Opens /dev/null for each of the descriptors 0 to 2 that is closed. What this
- * process opens later cannot get their numbers then, and what it prints cannot
- * get into a connection. They stay open, also in programs that are started from
- * here. */
+/* Opens /dev/null for each of the descriptors 0 to 2 that is closed. Files that
+ * this process opens later then cannot get these numbers, and its messages
+ * cannot end up in a connection. The descriptors stay open, also in programs
+ * that this process starts. */
 void xyl_standard_open(void);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "runtime/base/log.h"
 
-/* Per thread, because a failing call and the question about it are made by the
- * same thread and no handle may exist yet. */
+/* Per thread: the thread whose call has failed asks for the text, and a handle
+ * may not exist yet. */
 static _Thread_local char last_error[700];
 
 const char *xylem_status_name(xylem_status_t status)
@@ -56,7 +56,7 @@ void xyl_explain_text(const char *format, ...)
     va_start(args, format);
     vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
-    /* Names and files may hold anything; an error is one line. */
+    /* Names of files may hold any byte, but an error is one line. */
     for (at = last_error; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' || *at == 127)
             *at = '?';

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Up to here a JSON number is an exact integer for every reader. */
+/* JSON numbers up to this are exact integers for all readers. */
 #define EXACT_MAX (UINT64_C(1) << 53)
 
 static const uint64_t ps_per_us = 1000000;
@@ -27,12 +27,12 @@ struct xyl_trace {
     FILE *file;
     xyl_trace_rows_t rows;
     uint64_t events, events_max;
-    uint64_t left_out; /* since recording stopped; 0: it has not */
+    uint64_t left_out; /* events since recording stopped; 0: it goes on */
 };
 
 /* ---- pieces of JSON ---- */
 
-/* Plain text; what is not ASCII becomes '?'. */
+/* Writes plain text; a byte outside ASCII becomes '?'. */
 static void write_text(FILE *file, const char *text)
 {
     putc('"', file);
@@ -91,7 +91,7 @@ static void write_head(xyl_trace_t *trace)
     const xyl_trace_rows_t *rows = &trace->rows;
     uint32_t i, rank;
 
-    /* A first event without a comma; it labels all of them. */
+    /* The first event has no comma before it. */
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
           "{\"ph\":\"M\",\"name\":\"process_labels\"",
           trace->file);
@@ -146,9 +146,9 @@ int xyl_trace_destroy(xyl_trace_t *trace)
 
 /* ---- events ---- */
 
-/* Whether `count` more events are recorded. Where they first are not, a mark
- * across all rows says so; from there on nothing is, so that what is there is
- * complete. */
+/* 1: `count` more events are recorded. 0: recording has stopped, for all later
+ * events too, so that the record is complete up to its end. A mark across all
+ * rows shows this end. */
 static int event_begin(xyl_trace_t *trace, uint64_t count, uint64_t time)
 {
     if (trace->left_out == 0 && count <= trace->events_max - trace->events) {
@@ -191,7 +191,7 @@ void xyl_trace_span(xyl_trace_t *trace, uint32_t rank, const char *name,
             detail, quote);
 }
 
-/* One of an operation's two ends. */
+/* Writes the begin or the end of an operation. */
 static void write_end(xyl_trace_t *trace, const char *kind, uint64_t id,
                       uint32_t rank, const char *name, uint64_t time)
 {
@@ -217,7 +217,7 @@ void xyl_trace_operation(xyl_trace_t *trace, uint64_t id, uint32_t rank,
     putc('}', trace->file);
 }
 
-/* Numbers of more digits than a double has are texts. */
+/* Writes numbers with more digits than a double has as texts. */
 void xyl_trace_clock(xyl_trace_t *trace, uint32_t rank, const char *host,
                      uint64_t monotonic_ns, uint64_t realtime_ns)
 {
@@ -243,7 +243,7 @@ void xyl_trace_mark(xyl_trace_t *trace, uint32_t rank, const char *stage,
             sequence, segment);
 }
 
-/* An end of an arrow, to which more may be added. */
+/* Writes one end of an arrow, without the closing brace. */
 static void write_flow(xyl_trace_t *trace, const char *head, uint64_t id,
                        uint32_t rank, uint64_t time)
 {
