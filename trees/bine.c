@@ -16,7 +16,8 @@
  * thread. */
 #include "trees/shapes.h"
 
-/* From the last hop backward: what follows a hop runs the other way. */
+/* Works from the last hop backwards: the hops behind a hop run the other way.
+ */
 static uint32_t bine_place(uint32_t label, uint32_t bits)
 {
     uint32_t k, hop = 1, place = 0;

@@ -26,7 +26,7 @@ static node_t node_find(const xyl_tree_args_t *args, uint32_t place)
     int is_left;
 
     while (node.place != place) {
-        is_left = place < node.place; /* at random: better without a branch */
+        is_left = place < node.place; /* random, so without a branch */
         node.parent = node.place;
         node.begin = is_left ? node.begin : node.place + 1;
         node.end = is_left ? node.place : node.end;

@@ -18,7 +18,7 @@ static void kary_children(const xyl_tree_args_t *args, uint32_t place,
         xyl_children_add(out, (uint32_t)child);
 }
 
-/* In heap order only as a chain or as a star. */
+/* In heap order only a chain and a star have ranges. */
 static int kary_has_ranges(const xyl_tree_args_t *args)
 {
     return args->radix == 1 || args->radix >= args->ranks - 1;

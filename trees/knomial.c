@@ -21,7 +21,7 @@ static void knomial_children(const xyl_tree_args_t *args, uint32_t place,
     const uint64_t radix = args->radix;
     uint64_t weight = 1, child, end;
 
-    /* The places of the subtree, were no rank missing at the end. */
+    /* `weight`: the places of the subtree if no rank is missing at the end. */
     while (weight < args->ranks && place % (weight * radix) == 0)
         weight *= radix;
     while (weight > 1) {

@@ -1,11 +1,11 @@
-/* What tree.c and the files of the single shapes share. A shape works on
+/* Shared by tree.c and the files of the shapes. A shape works on
  * places 0 ... ranks - 1. For rotated shapes a place is a virtual rank: place
  * 0 is the root and place v is rank root + v, modulo `ranks`. For the in-order
  * tree a place is a rank.
  *
  * Each shape has two functions:
  *   parent:   of a place that is not the root's;
- *   children: of any place, added in the order in which they are served.
+ *   children: of any place, added in the order of service.
  *
  * Everything here is a pure function; any thread may call it. */
 #ifndef XYL_TREES_SHAPES_H
@@ -18,13 +18,13 @@
 /* One tree, as a shape sees it. */
 typedef struct xyl_tree_args {
     uint32_t ranks; /* at least 1 */
-    uint32_t radix; /* checked, or the preset of a tree that takes none */
+    uint32_t radix; /* checked; the preset if the tree takes none */
     uint32_t root;  /* a rank */
     unsigned half;  /* below the tree's number of halves */
 } xyl_tree_args_t;
 
-/* Where children go: turned back from places into ranks, counted beyond
- * `capacity`, written up to it. */
+/* Collects children as ranks: writes up to `capacity` of them and counts all.
+ */
 typedef struct xyl_children {
     uint32_t *list;
     uint32_t capacity;

@@ -1,13 +1,13 @@
-/* Builds the map of a team's ranks: sorts them by place and finds where the
- * groups of each level begin. Merge sort from the bottom up between the two
- * arrays that are to be filled anyway, so it needs no memory of its own; it is
- * stable, so equal places stay in rank order. Once per team; any thread. */
+/* Builds the map of a team's ranks: sorts the ranks by place and finds where
+ * the groups of each level begin. A merge sort from the bottom up between the
+ * two arrays that this function fills anyway needs no other memory, and is
+ * stable: ranks of equal places stay in order. Once per team; any thread. */
 #include <assert.h>
 #include <string.h>
 
 #include "trees/topology_tree.h"
 
-/* What ranks are sorted by. */
+/* The keys of the sort. */
 typedef struct places {
     uint32_t ranks;
     uint32_t levels;
@@ -71,7 +71,8 @@ static void sort_places(const places_t *places, uint32_t *order,
         memcpy(order, from, ranks * sizeof(*order));
 }
 
-/* A group goes on where the group above goes on and the id stays the same. */
+/* A position continues its group if it continues the group above and the id
+ * stays the same. */
 static void find_groups(const places_t *places, const uint32_t *order,
                         uint32_t *group)
 {

@@ -45,8 +45,9 @@ static uint32_t member_begin(const xyl_topology_map_t *map, uint32_t level,
     return map->group[(size_t)level * map->ranks + position];
 }
 
-/* Where it ends, at most `bound`: doubling steps, then halving ones, so that
- * the cost is logarithmic in the member's size and not in the party's. */
+/* Where the member ends, at most `bound`. Searches by doubling steps, then by
+ * halving ones: the cost is logarithmic in the member's size, not the party's.
+ */
 static uint32_t member_end(const xyl_topology_map_t *map, uint32_t level,
                            uint32_t position, uint32_t bound)
 {
@@ -103,7 +104,7 @@ static party_t party_of(const xyl_topology_map_t *map, uint32_t level,
         party.begin = member_begin(map, level - 1, at);
         party.end = member_end(map, level - 1, at, map->ranks);
     }
-    if (level == map->levels) { /* what most ranks need, without a walk */
+    if (level == map->levels) { /* the common case, without a walk */
         party.members = party.end - party.begin;
         party.mine = at - party.begin;
         if (root_at >= party.begin && root_at < party.end)
@@ -121,7 +122,7 @@ static party_t party_of(const xyl_topology_map_t *map, uint32_t level,
     return party;
 }
 
-/* The root's member and the first change places. Its own inverse. */
+/* Swaps the root's member and the first member. Its own inverse. */
 static uint32_t swap_rooted(const party_t *party, uint32_t member)
 {
     if (member == party->rooted)
@@ -129,9 +130,9 @@ static uint32_t swap_rooted(const party_t *party, uint32_t member)
     return member == 0 ? party->rooted : member;
 }
 
-/* Moves to a member, from where the cursor is or from the nearer end. Shapes
- * list children with few changes of direction or alternately near both ends,
- * so one list costs a constant number of walks through the party. */
+/* Moves the cursor to a member, from its place or from the nearer end. Shapes
+ * list children with few changes of direction, or alternately near both ends,
+ * so a list costs a constant number of walks through the party. */
 static void cursor_seek(cursor_t *cursor, const party_t *party, uint32_t member)
 {
     const xyl_topology_map_t *map = party->map;
@@ -192,7 +193,7 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
     cursor_t cursor;
 
     assert(rank < map->ranks && root < map->ranks);
-    /* Outermost first: the slowest links have the most ranks behind them. */
+    /* Outermost level first: the slowest links have the most ranks behind. */
     for (level = level_first(map, rank, root); level <= map->levels; level++) {
         party = party_of(map, level, rank, root);
         cursor = (cursor_t){0, party.begin};
@@ -201,7 +202,7 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
             swap_rooted(&party, party.mine), 0,
             written < capacity ? &children[written] : NULL, capacity - written);
         count += found;
-        /* Places become ranks where they lie. */
+        /* Turns the new entries from places into ranks. */
         for (i = 0; i < found && written < capacity; i++, written++) {
             cursor_seek(&cursor, &party,
                         swap_rooted(&party, children[written]));

@@ -30,9 +30,9 @@ void xyl_topology_map_build(uint32_t ranks, uint32_t levels,
 
 /* shapes[level] joins the leaders of the groups of that level within the group
  * above; shapes[levels] joins the ranks of an innermost group. The leader of a
- * group is the root if it is a member, else the first in `order`. `half` is
- * that of all double trees among the shapes: whoever leads no group is an
- * inner rank in one of the two trees at most. */
+ * group is the root if the root is a member, else the first member in `order`.
+ * `half` holds for all double trees among the shapes: a rank that leads no
+ * group is an inner rank in at most one of the two trees. */
 uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
                                   const xyl_shape_t *shapes, unsigned half,
                                   uint32_t rank, uint32_t root);

@@ -1,7 +1,7 @@
-/* The one way into the shapes: checks the arguments, turns ranks into places
+/* The only entry to the shapes: checks the arguments, turns ranks into places
  * and back, and calls the shape's functions. Wrong arguments are programmer
- * errors here; what a user may ask for is checked above this layer. Pure
- * functions; any thread. */
+ * errors here; the layer above checks a user's wishes. Pure functions; any
+ * thread. */
 #include "trees/tree.h"
 
 #include <assert.h>
