@@ -6,8 +6,7 @@
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 
-/* Loads the cores that this process may use, and no objects that hwloc can
- * leave out. */
+/* Loads only the cores that this process may use, as far as hwloc can. */
 static int topology_load(hwloc_topology_t *topology_out)
 {
     hwloc_topology_t topology;

@@ -47,9 +47,9 @@ enum {
 size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
                       va_list args) __attribute__((format(printf, 2, 0)));
 
-/* Prints one line on standard error by one write. Inside the event loop use
- * xyl_sink_print, which keeps the order with the output of ranks. Returns
- * XYL_EXIT_LAUNCHER. */
+/* Prints one line on standard error by one write; inside the event loop use
+ * xyl_sink_print, in order with the ranks' output. Returns XYL_EXIT_LAUNCHER.
+ */
 int xyl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ------------------------------------------------------------------------ */
@@ -108,9 +108,8 @@ char *xyl_layout_peers(const xyl_layout_t *layout, unsigned node);
 /* ------------------------------------------------------------------------ */
 /* Inherited settings                                                       */
 
-/* Settings of the process, as they were before the launcher changed them for
- * itself; ranks get them back. The mask of signals is not among them
- * (bench/common/begin.h). */
+/* Settings that the launcher changes for itself; ranks get the old values back.
+ * The mask of signals is not among them (bench/common/begin.h). */
 typedef struct xyl_inherited {
     struct rlimit files; /* RLIMIT_NOFILE */
     struct rlimit stack; /* RLIMIT_STACK */
@@ -119,9 +118,8 @@ typedef struct xyl_inherited {
     struct sigaction file_size; /* of SIGXFSZ */
 } xyl_inherited_t;
 
-/* Raises the limits for `ranks` ranks, ignores SIGPIPE and SIGXFSZ (the writes
- * fail, too), and makes files private. Called before there is a second thread.
- */
+/* Raises limits for `ranks` ranks, ignores SIGPIPE and SIGXFSZ (writes fail,
+ * too), and makes files private. Called before there is a second thread. */
 int xyl_inherited_take(xyl_inherited_t *inherited, unsigned ranks);
 /* Called in the process of a rank; only makes calls that are safe between fork
  * and exec. 0, or -1 with errno. */

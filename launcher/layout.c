@@ -1,7 +1,6 @@
-/* The node of each rank. A node holds a contiguous block of ranks, or every
- * K-th rank of K nodes if the map is cyclic. In both cases the first
- * `ranks % nodes` nodes hold one rank more than the others. Pure functions of
- * the layout. */
+/* The node of each rank. A node holds a contiguous block of ranks, or, if the
+ * map is cyclic, every K-th rank. In both cases the first `ranks % nodes` nodes
+ * hold one rank more than the others. Pure functions of the layout. */
 #include "launcher/launcher.h"
 
 #include <stdio.h>

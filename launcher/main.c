@@ -33,8 +33,7 @@ int xyl_complain(const char *format, ...)
     return XYL_EXIT_LAUNCHER;
 }
 
-/* Another launcher may have started this one; removes that launcher's PMIx
- * variables, so that its ranks and this job's do not mix. */
+/* Removes PMIx variables of another launcher that may have started this one. */
 static int environment_clean(void)
 {
     enum { NAME_BYTES = 256 };

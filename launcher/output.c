@@ -245,8 +245,7 @@ static void stream_readable(evutil_socket_t fd, short events, void *arg)
         stream->left_bytes -= (size_t)bytes;
     stream_cut(stream);
     sink_flush(stream->sink);
-    /* A sink that has failed closes its writers' pipes, which break for them.
-     */
+    /* If the sink has failed, the rank gets a broken pipe. */
     if (stream->left_bytes == 0 || stream->sink->error != 0)
         stream_close(stream);
 }

@@ -256,8 +256,7 @@ static bool text_append(char **text, const char *separator, const char *more)
     return bytes >= 0;
 }
 
-/* Lists the names of the nodes, and the ranks of each node, as PMIx expects
- * them. */
+/* Lists the names of the nodes, and the ranks of each, in PMIx's form. */
 static int maps_create(const xyl_layout_t *layout, char **names_out,
                        char **ranks_out)
 {
@@ -455,8 +454,7 @@ static bool directory_make_in(xyl_server_t *server, const char *parent)
     return false;
 }
 
-/* Makes the directory in TMPDIR, or in the first of `parents` that allows it.
- */
+/* Makes the directory in TMPDIR, or else in the first possible parent. */
 static int directory_make(xyl_server_t *server)
 {
     const char *chosen = getenv("TMPDIR");
@@ -557,10 +555,9 @@ void xyl_server_stop(xyl_server_t *server)
     if (server == NULL)
         return;
     directory_remove(server);
-    /* PMIx ends with the process. PMIx_server_finalize (4.2.2) would free a
-     * fence that ranks have left open, but not the timer of its time limit,
-     * and would then use that timer. Until the end the thread of PMIx may call
-     * back. */
+    /* PMIx ends with the process and may call back until then, on its thread:
+     * PMIx_server_finalize (4.2.2) frees a fence that ranks have left open, but
+     * not the timer of its time limit, and then uses that timer. */
     if (server->initialized)
         return;
     if (server->wake_fd >= 0)

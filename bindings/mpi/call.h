@@ -179,8 +179,7 @@ void xmpi_type_drop(xmpi_type_t *type);
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out);
 void xmpi_type_layout_drop(xmpi_type_t *type); /* the type goes away */
 
-/* Whether the data lie in order without gaps, judged by how the type was made.
- */
+/* Whether the data lie in order without gaps, by how the type was made. */
 int xmpi_type_is_in_a_row(MPI_Datatype handle);
 
 typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
@@ -211,8 +210,7 @@ void xmpi_op_drop(xmpi_op_t *op);
 /* The type goes away: frees operations on it that no call uses. */
 void xmpi_op_forget_type(const xmpi_type_t *type);
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
-/* MPI_SUCCESS (also for NULL), or the error of MPI_Reduce_local on this rank.
- */
+/* MPI_SUCCESS (also for NULL), or MPI_Reduce_local's error on this rank. */
 int xmpi_op_code(const xmpi_op_t *op);
 /* Frees all operations. */
 void xmpi_ops_close(void);
@@ -272,8 +270,7 @@ MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm);
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
-/* Ends the making of duplicates' teams that are complete. Called by the hook.
- */
+/* Called by the hook: finishes duplicates whose teams have been made. */
 void xmpi_comms_join(void);
 /* Makes a team of the ranks with the same color, in the order of their keys;
  * NULL for XYLEM_COLOR_NONE. All ranks of the READY parent call it. */
@@ -291,8 +288,7 @@ void xmpi_hints_take(MPI_Comm handle, MPI_Info info);
 void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info);
 void xmpi_hints_drop(xmpi_hints_t *hints);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
-/* If the call had hints, begins it again without them; else returns `status`,
- * with which it has failed to begin. */
+/* Begins a failed call again without its hints; `status` if it had none. */
 typedef xylem_status_t (*xmpi_begin_fn)(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_request_t **request_out);
@@ -367,9 +363,8 @@ void xmpi_hook_remove(void);
 /* `self` goes away: the hook uses the binding's present one instead. */
 void xmpi_hook_leave(MPI_Comm self);
 
-/* Makes a call that xmpi_comm_decide has taken. *fate_out says if its operands
- * leave it to the host after all. Returns MPI's code; the error handler has
- * been called. */
+/* Makes a call that xmpi_comm_decide has taken. *fate_out: its operands may
+ * leave it to the host. Returns MPI's code, after calling the error handler. */
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 

@@ -261,8 +261,8 @@ static kind_t kind_of(program_t *program)
     return kind;
 }
 
-/* Finds the program among the words up to ":"; returns how many words they are,
- * with the ":". */
+/* Finds the program among the words up to ":"; returns their number with ":".
+ */
 static size_t program_find(char **words, program_t *program_out)
 {
     program_t program;
@@ -287,8 +287,8 @@ static size_t program_find(char **words, program_t *program_out)
 
 /* ---- messages ---- */
 
-/* The family of an MPI; launchers of a family start programs of all its MPIs.
- * NULL: unknown. */
+/* The family of an MPI; any of its launchers starts programs of any of its
+ * MPIs. NULL: unknown. */
 static const char *family_of(const char *text)
 {
     static const struct {

@@ -162,8 +162,7 @@ fail:
     return NULL;
 }
 
-/* Completes a duplicate when its handle is first seen; 0: the host has failed.
- */
+/* Completes a duplicate when its handle is first seen; 0: the host failed. */
 static int comm_is_there(xmpi_comm_t *comm, MPI_Comm handle)
 {
     comm->handle = handle;

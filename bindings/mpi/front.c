@@ -342,7 +342,7 @@ static void slot_take(const char *name, xmpi_function_t function)
             slot_set(slots[i].slot, (void *)(uintptr_t)function);
 }
 
-/* Prints on rank 0, or on a process that no launcher has started. */
+/* Prints on rank 0, or in a process that no launcher has started. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
     va_list args;

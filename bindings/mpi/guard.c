@@ -1,7 +1,8 @@
-/* Ranks without the binding: they run another program of the job, or their
- * environment lacks LD_PRELOAD. They would not take part in the agreements of
- * the other ranks, and cannot answer. But on this node the system knows which
- * processes the launcher has started, and which libraries they have.
+/* Ranks without the binding run another program of the job, or their
+ * environment lacks LD_PRELOAD. Such ranks would not take part in the
+ * agreements of the other ranks, and cannot answer. But on this node the system
+ * knows which processes the launcher has started, and which libraries these
+ * have.
  *
  * Ranks that cannot be seen (on another node, or with a launcher in another
  * container) are taken to have the binding. */

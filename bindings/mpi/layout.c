@@ -301,8 +301,7 @@ static int pattern_find(const recipe_t *r, int64_t extent, pattern_t *p)
     }
 }
 
-/* Reads a recipe and its pattern. The caller drops both, also after a failure.
- */
+/* Reads a recipe and its pattern. The caller drops both, also on failure. */
 static int pattern_read(MPI_Datatype handle, recipe_t *r, pattern_t *p)
 {
     MPI_Aint low, extent = 0;

@@ -7,10 +7,10 @@
  * the job. They come from MPI_Init, or from a session of the binding as soon as
  * the program has one; that session ends after those of the program.
  *
- * MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The part of
- * MPI_Init ends with the binding's attribute there, which is deleted last, as
- * it is set first. If there is a session, MPICH keeps the attributes, and the
- * part ends where xmpi_Finalize is called.
+ * MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The
+ * binding's attribute is deleted last, as it was set first; its deletion ends
+ * the use of MPI_Init's communicators. If there is a session, MPICH keeps the
+ * attributes, and xmpi_Finalize ends that use.
  */
 #include <pthread.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static int basis_of_session(MPI_Info info, MPI_Errhandler handler)
     return 0;
 }
 
-/* Drops it all when nothing is open any more. */
+/* Frees them when neither MPI_Init nor a session is open any more. */
 static void basis_drop(void)
 {
     MPI_Comm self = xmpi_state.self;

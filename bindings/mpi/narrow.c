@@ -19,8 +19,7 @@ static int narrowed(int64_t value, narrow_t *narrow)
     return (int)value;
 }
 
-/* Narrows an array of counts or of displacements, which are as wide (plan.c).
- */
+/* Narrows an array of counts or of displacements, which are alike (plan.c). */
 static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 {
     int *result =

@@ -593,8 +593,7 @@ static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
     return sides->send_blocks && !sides->in_place ? plan->args.count : total;
 }
 
-/* Sides with gaps go through buffers; so does the send side, if both are one.
- */
+/* Sides with gaps go through buffers, and the send side if both are one. */
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
 {

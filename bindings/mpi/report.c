@@ -1,6 +1,7 @@
-/* Counts and times of the program's collectives. They are kept while it runs if
- * XYLEM_MPI_VERBOSE or XYLEM_MPI_REPORT asks for them, and reported at its end.
- * Communicators of one name and one size count as one. Any thread. */
+/* Counts and times of the program's collectives. The binding keeps them while
+ * the program runs, if XYLEM_MPI_VERBOSE or XYLEM_MPI_REPORT asks for them, and
+ * reports them at its end. Communicators of one name and one size count as one.
+ * Any thread. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>

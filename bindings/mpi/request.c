@@ -198,7 +198,7 @@ static void pending_release(pending_t *pending)
     pthread_mutex_unlock(&pending_lock);
 }
 
-/* Ends a call that is idle, with all it has; it has no request of the host. */
+/* Frees an idle call that has no request of the host's. */
 static void pending_end(pending_t *pending)
 {
     xylem_request_free(pending->request);

@@ -193,8 +193,7 @@ static void context_create(void)
  * tells all ranks the job's number, and what the hosts of some ranks do. */
 static int settings_agree(void)
 {
-    /* MPICH compares all integers alike, whether their type is signed or not.
-     */
+    /* MPICH compares integers alike, whether their type is signed or not. */
     int64_t mine[6], all[6];
 
     mine[0] = (int64_t)xmpi_state.selected;
@@ -322,11 +321,10 @@ static int has_lost_ranks(xylem_context_t *context)
     return dead != 0;
 }
 
-/* Waits for all ranks, with turns for the host, before the context ends. The
- * end of the context waits for all ranks, too, but without turns for the host,
- * which may still hold messages that the program takes for sent. A rank that
- * learns of a dead rank stops waiting, as the host may not know of the death.
- */
+/* Waits for all ranks before the context ends. The end of the context waits for
+ * them, too, but gives no turns to the host, which may still hold messages that
+ * the program takes for sent. A rank that learns of a dead rank stops waiting,
+ * as the host may not know of the death. */
 static void meet_the_others(xylem_context_t *context)
 {
     static int mine, all; /* the host may use them after the end */

@@ -83,7 +83,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     table[slot] = type;
 }
 
-/* A library without Fortran has MPI_DATATYPE_NULL for its types. */
+/* A library without Fortran has MPI_DATATYPE_NULL for Fortran's types. */
 static const MPI_Datatype integers[] = {
     MPI_SIGNED_CHAR, MPI_SHORT,   MPI_INT,     MPI_LONG,     MPI_LONG_LONG,
     MPI_INT8_T,      MPI_INT16_T, MPI_INT32_T, MPI_INT64_T,  MPI_AINT,
@@ -392,7 +392,7 @@ static uint64_t sights_key(MPI_Datatype handle)
     return (uint64_t)(uintptr_t)handle << 8;
 }
 
-/* Counts a look at the type; whether it has been seen SIGHTS_MAX times. Types
+/* Counts a look at the type; 1: it was seen SIGHTS_MAX times before. Types
  * share counters, and a count may be lost. */
 static int is_seen_often(MPI_Datatype handle)
 {

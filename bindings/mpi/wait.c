@@ -1,8 +1,7 @@
-/* The functions that wait for requests, or test them. The binding takes them
- * over
+/* Functions that wait for requests, or test them. The binding takes them over
  *
- *   - from the first persistent collective on, as the host takes its request
- *     for inactive (persistent.c);
+ *   - from the first persistent collective on, as the host takes even a started
+ *     one for inactive (persistent.c);
  *   - if the host does not call the hook while it makes progress: then these
  *     functions finish operations that xylem has completed, while a thread of
  *     hook.c moves the data.
@@ -189,8 +188,7 @@ static int hosts_Request_get_status_some(int count, MPI_Request requests[],
 
 /* ---- persistent collectives among the requests ---- */
 
-/* Tells the program that the call is over, which makes it idle; returns MPI's
- * code. */
+/* Tells the program that the call is over: it is idle. Returns MPI's code. */
 static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
 {
     if (status != MPI_STATUS_IGNORE)

@@ -1,5 +1,4 @@
-/* MPI's functions. Each fills an xmpi_call_t; dispatch() makes the call, or
- * leaves it to the host.
+/* MPI's functions. Each fills a call, which dispatch() makes or leaves.
  *
  * Macros make the six forms of a collective from its list of parameters
  * (parameters.h): blocking, nonblocking and persistent, each for counts of int
