@@ -92,7 +92,7 @@ static int has_any(const uint64_t *counts, uint32_t ranks)
     return i < ranks;
 }
 
-/* Buffers that are NULL though arrays say that there is something in them. An
+/* Refuses buffers that are NULL though arrays count elements in them. An
  * alltoallw's types may hold addresses of their own. */
 static xylem_status_t check_varying(const xylem_team_t *team,
                                     const xylem_coll_args_t *args, int is_root,
@@ -142,7 +142,7 @@ static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
     return XYLEM_OK;
 }
 
-/* Where counts are not in arrays: each side by its own. */
+/* If counts are not in arrays: checks each side by its own. */
 static xylem_status_t check_buffers(const xylem_coll_args_t *args, int sends,
                                     int receives, const char *call)
 {
@@ -221,7 +221,7 @@ static xylem_status_t check_tuning(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-/* Elements of the larger buffer; 0 also where arrays say it. */
+/* Checks the elements of the larger buffer; 0 also if arrays count them. */
 static xylem_status_t check_size(const xylem_team_t *team,
                                  const xylem_coll_args_t *args,
                                  size_t element_bytes, const char *call)
@@ -237,7 +237,7 @@ static xylem_status_t check_size(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* What the receiving side says of itself. */
+/* Checks the receiving side's own type and count. */
 static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
                                       int receives, size_t element_bytes,
                                       const char *call)
@@ -264,7 +264,7 @@ static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-/* The blocks of one side; `displs` NULL: one behind the other. */
+/* Checks the blocks of one side; `displs` NULL: one behind the other. */
 static xylem_status_t check_blocks(const xylem_team_t *team,
                                    const uint64_t *counts,
                                    const uint64_t *displs, size_t element_bytes,
@@ -285,8 +285,8 @@ static xylem_status_t check_blocks(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* After the frame: the arrays that matter are there. Alltoallw's are checked
- * with its types. */
+/* After the frame: the arrays that matter are there. Arrays of an alltoallw are
+ * checked with its types. */
 static xylem_status_t check_all_blocks(const xylem_team_t *team,
                                        const xylem_coll_args_t *args,
                                        size_t element_bytes, const char *call)

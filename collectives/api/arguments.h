@@ -1,22 +1,21 @@
-/* Whether the arguments of a call are right. */
+/* Checks of the arguments of calls. */
 #ifndef XYL_COLLECTIVES_API_ARGUMENTS_H
 #define XYL_COLLECTIVES_API_ARGUMENTS_H
 
 #include "collectives/data/description.h"
 #include "runtime/core/team.h"
 
-/* The arguments as this library has them: `given` itself, or a copy in `own`
- * where the caller's header is of another release. */
+/* The arguments as this library has them: `given` itself, or a copy in `own` if
+ * the caller's header is of another release. */
 xylem_status_t xyl_arguments_read(const xylem_coll_args_t *given,
                                   const char *call, xylem_coll_args_t *own,
                                   const xylem_coll_args_t **args_out);
-/* Whether buffers and arrays are there, and flags that mean something: what
- * may differ from call to call of a kept plan. Fails with a text that names
- * `call`. */
+/* Checks buffers, arrays and flags, which may differ from call to call of a
+ * kept plan. Fails with a text that names `call`. */
 xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                                          const xylem_coll_args_t *args,
                                          const char *call);
-/* The rest; after the frame. */
+/* Checks all other arguments; after the frame. */
 xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
                                           const xylem_coll_args_t *args,
                                           const char *call);

@@ -24,8 +24,8 @@ xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               : status;
 }
 
-/* Schedules are cut so that one tag has numbers for their messages; but those
- * of some thousands of ranks have more. */
+/* A tag has numbers for the messages of a schedule, as schedules are cut for
+ * that, except with some thousands of ranks. */
 static xylem_status_t tag_prepare(xylem_team_t *team,
                                   const xyl_operation_t *operation,
                                   const char *call)
@@ -44,15 +44,15 @@ static xylem_status_t tag_way(xylem_team_t *team, const xylem_coll_args_t *args,
     int has_board = 0;
     xylem_status_t status =
         args->tag > XYLEM_TAG_MAX
-            ? XYLEM_OK /* its values are refused */
+            ? XYLEM_OK /* the check of values refuses it */
             : xyl_node_tag_join(team, args->tag, is_request, &has_board);
 
     way->has_board = (uint16_t)has_board;
     return status;
 }
 
-/* The memory of a call with a type of the user's is found when that has been
- * replaced. `is_request`: it may be started again. */
+/* The memory of a call with a type of the user's is found later, when the type
+ * has been replaced. `is_request`: the call may be started again. */
 static inline xylem_status_t way_of(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     int is_request, xyl_way_t *way_out)
@@ -90,7 +90,7 @@ static xylem_status_t arguments_pack(xylem_team_t *team,
     return status;
 }
 
-/* Where this fails the call has been given up. */
+/* Gives up the call if this fails. */
 static xylem_status_t plan_packed(xyl_call_t *packed,
                                   xyl_operation_t **operation_out)
 {
@@ -109,7 +109,7 @@ static xylem_status_t plan_packed(xyl_call_t *packed,
     return XYLEM_OK;
 }
 
-/* For which no plan is kept. */
+/* Plans a call for which no plan is kept. */
 static xylem_status_t plan_anew(xylem_team_t *team,
                                 const xylem_coll_args_t *args, xyl_way_t way,
                                 const char *call, xylem_request_t **request_out)
@@ -144,7 +144,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* A kept plan is for arguments that have passed before. */
+/* Takes a kept plan, whose arguments have passed before, or plans anew. */
 static xylem_status_t plan_call(xylem_team_t *team,
                                 const xylem_coll_args_t *args, xyl_way_t way,
                                 const char *call, xylem_request_t **request_out)
@@ -158,7 +158,7 @@ static xylem_status_t plan_call(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Of one that could not be: nobody has seen its request. */
+/* Starts a request. If that fails, no other code holds it: discards it. */
 static xylem_status_t start_planned(xylem_request_t *request,
                                     xylem_request_t **request_out)
 {
@@ -176,8 +176,9 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
-/* As the call says, unless a run that learns tries another plan in it. A call
- * that blocks is refused in a callback, and does not count. NULL: no memory. */
+/* The call's arguments, unless a run that learns tries another plan in the
+ * call. A blocking call is refused in a callback, and does not count. NULL: no
+ * memory. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
@@ -188,7 +189,7 @@ args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
                : args;
 }
 
-/* The others wait for a call in order. */
+/* Tells the refusal of a call without tag, for which the other ranks wait. */
 static void call_refused(xylem_team_t *team, const xylem_coll_args_t *args,
                          xylem_status_t status)
 {
@@ -202,7 +203,7 @@ static xylem_status_t no_turn(xylem_team_t *team, const xylem_coll_args_t *said)
     return XYLEM_ERR_NO_MEMORY;
 }
 
-/* The team is one; `said` is what the call says. */
+/* The team has been checked; `said`: the arguments of the call itself. */
 static xylem_status_t start_that_way(xylem_team_t *team,
                                      const xylem_coll_args_t *said,
                                      const xylem_coll_args_t *args,
@@ -247,13 +248,13 @@ static xylem_status_t no_request_out(const char *call)
     return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: request_out is NULL", call);
 }
 
-/* Its tag is free for another when all ranks have freed theirs. */
+/* Another request may have the tag when all ranks have freed theirs. */
 static void tag_leave(xyl_operation_t *operation)
 {
     xyl_node_tag_leave(operation->request.team, operation->tag);
 }
 
-/* A start of it may run inside the call, as nobody is told of its end. */
+/* 1: a start may run inside the call, as no callback tells its end. */
 static int runs_inside(const xyl_operation_t *operation)
 {
     return xyl_collective_of(operation)->key.runs_inline &&
@@ -277,7 +278,7 @@ static xylem_status_t init_that_way(xylem_team_t *team,
             xyl_node_tag_leave(team, args->tag);
         return status;
     }
-    /* Of which stand-ins are made; a kept plan had other ones. */
+    /* Stand-ins are made of these buffers; a kept plan had other ones. */
     xyl_collective_of(xyl_operation_of(*request_out))->key.args.send =
         args->send;
     xyl_collective_of(xyl_operation_of(*request_out))->key.args.recv =
@@ -334,8 +335,8 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
                               : status;
 }
 
-/* Of a call that hands its request to nobody: this rank's segments may not wait
- * for their release. */
+/* Checks a call without request_out: this rank's segments may not wait for
+ * their release. */
 static xylem_status_t check_without_request(const xylem_team_t *team,
                                             const xylem_coll_args_t *args,
                                             const char *call)
@@ -390,7 +391,7 @@ enum {
     SLICE_LONG_US = 1000
 };
 
-/* What the caller does while it waits; NULL: nothing. */
+/* The caller's function during a wait; NULL: none. */
 typedef struct look {
     xylem_look_fn run;
     void *arg;
@@ -422,8 +423,8 @@ static xylem_status_t coll_finish(xylem_request_t *request, const look_t *look)
     return status;
 }
 
-/* Of a kept plan that nobody was handed: the call that is under way keeps the
- * team. */
+/* Finishes a kept plan whose request no user holds: the call under way keeps
+ * the team. */
 static xylem_status_t finish_kept(xyl_operation_t *operation,
                                   xylem_status_t status, const look_t *look)
 {
@@ -436,8 +437,9 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
     return status;
 }
 
-/* A blocking call may not be made where it could never return. A plan that runs
- * inside is for short forms (`is_short`) for which none was tried before. */
+/* Runs a blocking call, but not in a callback, where it could never return.
+ * Tries a plan that runs inside for a short form (`is_short`) for which none
+ * was tried. */
 static __attribute__((noinline)) xylem_status_t
 run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
            int is_short, const look_t *look)
@@ -477,8 +479,8 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     return status == XYLEM_OK ? coll_finish(request, look) : status;
 }
 
-/* Most short calls find a plan that knows that there is nothing to ask. Of
- * longer ones that is not tried first: they may well have to. */
+/* Most short calls find a plan whose ranks never ask. Longer calls do not try
+ * that first, as their ranks may well have to ask. */
 static inline __attribute__((always_inline)) xylem_status_t
 run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
              const char *call, int is_short, const look_t *look)

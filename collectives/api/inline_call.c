@@ -6,17 +6,18 @@
 #include "runtime/core/team.h"
 
 enum {
-    CALLS_TO_TURN = 64, /* then the net and timers have theirs */
-    LOOKS = 64, /* at what others have to say; then it is the engine's */
-    LOOKS_IF_SHARED = 2,   /* a core that they may need for that */
+    CALLS_TO_TURN = 64,    /* then the net and timers have theirs */
+    LOOKS = 64,            /* for the others; then the engine goes on */
+    LOOKS_IF_SHARED = 2,   /* if others may need the core */
     CALLS_ALL_TOLD = 16384 /* of a team; then some */
 };
 
 /* The golden ratio's fraction of 2^64 (Knuth, TAOCP 3, 6.4). */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* The engine's owner. Nothing is under way that would have to wait, or that
- * comes first, and nobody is missing, as far as a look at the engine tells. */
+/* 1: no operation is under way that would have to wait or that comes first, and
+ * no rank is missing, as far as a look at the engine tells. The engine's
+ * owner. */
 static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
 {
     unsigned *calls_to_turn = &xyl_plans_of(context)->inline_calls_to_turn;
@@ -34,8 +35,8 @@ static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
            xyl_engine_is_idle(engine);
 }
 
-/* Of a call that need not wait; where it must, it is told from then on. What is
- * told of many is spread, so that it falls on each of calls that take turns. */
+/* 1: the observer is told of a call that need not wait; of one that waits it is
+ * told from then on. Told calls are spread over calls that take turns. */
 static __attribute__((cold, noinline)) int
 call_is_told(const xyl_observer_t *observer, const xyl_stage_t *stage)
 {
@@ -96,7 +97,7 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
     return outcome;
 }
 
-/* The engine's owner, which nothing keeps from running it. */
+/* Starts a request and runs it inside the call. The engine's owner. */
 static xylem_status_t start_run(xyl_operation_t *operation)
 {
     xylem_status_t status = xyl_operation_take_number(operation);

@@ -1,8 +1,7 @@
-/* Short blocking calls within a node, run inside the call: a kept plan of one
- * stage that moves one piece over shared memory is worked off then and there.
- * Neither its request nor the engine hears of it, unless it has to wait for
- * others so long that the net must be looked after; then it goes on like any.
- */
+/* Short blocking calls within a node, run inside the call: the calling thread
+ * runs a kept plan of one stage that moves one piece over shared memory. Its
+ * request and the engine take no part, unless the call waits for others so long
+ * that the net must be looked after; then it goes on like any operation. */
 #ifndef XYL_COLLECTIVES_API_INLINE_CALL_H
 #define XYL_COLLECTIVES_API_INLINE_CALL_H
 
@@ -11,15 +10,14 @@
 
 typedef enum xyl_inline_outcome {
     XYL_INLINE_NOT,  /* nothing was done: the call goes the long way */
-    XYL_INLINE_ASKS, /* the same, until xyl_device_memory has said where it goes
-                      */
-    XYL_INLINE_DONE, /* it is over, without an error */
+    XYL_INLINE_ASKS, /* the same, until xyl_device_memory says its memory */
+    XYL_INLINE_DONE, /* the call is over, without an error */
     XYL_INLINE_BEGUN /* *operation_out is active, and the caller's */
 } xyl_inline_outcome_t;
 
 /* Any thread, for a team that has been checked. `way_is_known`: ranks do not
- * ask each other in this call where their buffers lie; else it is for those in
- * which they never do. */
+ * ask each other in this call where their buffers lie; 0: only a plan runs
+ * whose ranks never ask. */
 xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      int way_is_known,

@@ -1,4 +1,4 @@
-/* The modules of collectives/, for whoever creates a context. */
+/* The modules of collectives/, for the creation of contexts. */
 #ifndef XYL_COLLECTIVES_API_MODULES_H
 #define XYL_COLLECTIVES_API_MODULES_H
 

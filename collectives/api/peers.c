@@ -1,5 +1,5 @@
-/* Memory of GPUs that kernels of other ranks write to: its addresses are
- * exchanged, and no more. */
+/* Memory of GPUs to which kernels of other ranks write: ranks exchange its
+ * addresses, and no more. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* What a rank says of its memory. */
+/* A rank's memory, as other ranks open it. */
 typedef struct card {
     uint32_t status; /* xylem_status_t */
     uint32_t node;
@@ -51,7 +51,7 @@ static xylem_status_t peer_open(const xyl_cuda_library_t *library,
     return XYLEM_OK;
 }
 
-/* Those that have been opened; offsets are those of `cards`. */
+/* Closes the memory that has been opened. */
 static void peers_close(const xyl_cuda_library_t *library, int device,
                         const xylem_device_peers_t *peers)
 {
@@ -65,7 +65,7 @@ static void peers_close(const xyl_cuda_library_t *library, int device,
         }
 }
 
-/* The worst of all ranks'. */
+/* The worst status of all ranks. */
 static xylem_status_t agree(xylem_team_t *team, xylem_status_t status)
 {
     uint32_t mine = status, all = status;

@@ -1,6 +1,6 @@
-/* New teams out of old ones. All kinds are one: every rank of the parent puts
- * {color, key, slot, ...} into its row of a table, the table is gathered by an
- * allreduce over zeros, and each rank picks out the rows of its color. */
+/* New teams out of old ones. One code makes all kinds: every rank of the parent
+ * puts {color, key, slot, ...} into its row of a table, the table is gathered
+ * by an allreduce over zeros, and each rank picks out the rows of its color. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static xylem_status_t table_read(team_request_t *request,
 {
     uint32_t i, size = request->request.team->size;
 
-    /* Looked for in all rows, so that all ranks decide alike. */
+    /* Looks at all rows, so that all ranks decide alike. */
     for (i = 0; i < size; i++)
         if (request->table[i].slot == XYL_TEAM_SLOTS)
             return xyl_fail(XYLEM_ERR_NO_RESOURCE,
@@ -120,7 +120,8 @@ static void table_done(void *arg, xylem_status_t status)
     team_request_t *request = arg;
     xylem_team_t *team = NULL;
 
-    /* Others may have the table, and send to the slot: it is not used again. */
+    /* Other ranks may have the table, and send to the slot: it is not used
+     * again. */
     if (status != XYLEM_OK) {
         xyl_team_unmade(request->request.team, request->number);
         request->slot = XYL_TEAM_SLOTS;
@@ -201,7 +202,7 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     return xyl_request_start(&allreduce->request);
 }
 
-/* `size`: ranks of the new team; 0: this one does not know. */
+/* `size`: ranks of the new team; 0: this rank does not know. */
 static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
                                   uint32_t key, uint32_t size,
                                   xylem_team_t **team_out,
@@ -217,7 +218,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
 
 /* ---- tickets ---- */
 
-/* The words of a ticket, and what the last also says. */
+/* The words of a ticket, and a bit of the last. */
 enum { MAGIC, SERIAL, RANK, SLOT };
 enum { TICKET_MAGIC = 0x78546b74, HAS_PLACE = XYL_SLOT_NOTICES + 1 };
 
@@ -360,7 +361,7 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
 
     if (status != XYLEM_OK)
         return status;
-    /* Most calls that look like xylem_team_dup's are one. */
+    /* Most calls that look like those of xylem_team_dup are such. */
     return split_start(parent, color, key,
                        color == 0 && key == parent->rank ? parent->size : 0,
                        team_out, request_out);

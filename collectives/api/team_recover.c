@@ -1,6 +1,6 @@
-/* A team of those that live, out of one that has failed. They agree on who that
- * is, make a team for a moment with a slot that is kept for it, and split that:
- * whoever dies meanwhile fails it, and they begin again. */
+/* A team of the living ranks of a team that has failed. They agree on the dead
+ * ranks, make a team for a moment with a slot that is kept for it, and split
+ * that team. If a rank dies meanwhile that team fails, and they begin again. */
 #include <stdlib.h>
 
 #include "runtime/base/bits.h"
@@ -55,15 +55,15 @@ xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags)
     return status;
 }
 
-/* Used once: the bit is no other team's. */
+/* A key that is used once: the bit is no other team's. */
 static uint64_t key_for(const xylem_team_t *team)
 {
     return team->key ^ (UINT64_C(1) << 63) ^
            (uint64_t)(team->recoveries % 32768) << 48;
 }
 
-/* Makes `living` a team of those that are not dead, with the slot that all keep
- * for it; else it is still to be given back. */
+/* Makes `living` a team of the ranks that are not dead, with the slot that all
+ * keep for it. After a failure `living` is still to be given back. */
 static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
                                     xylem_team_t *living)
 {
@@ -87,8 +87,8 @@ static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
     return XYLEM_OK;
 }
 
-/* The ranks agree on who is dead, and on whether all have memory for a team;
- * those that live get one. */
+/* Agrees with the other ranks on the dead, and on whether all have memory for a
+ * team, and makes a team of the living. */
 static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
                                   xylem_team_t **living_out)
 {
@@ -110,7 +110,7 @@ static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
     return status;
 }
 
-/* 1: all have come to the same end, which is *status. */
+/* 1: all ranks have come to the same end, which is *status. */
 static int try_to_shrink(xylem_team_t *team, xylem_team_t **team_out,
                          xylem_status_t *status)
 {
@@ -148,7 +148,7 @@ xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out)
 
     if (status != XYLEM_OK)
         return status;
-    xyl_context_team_begins(team->context); /* the one for a moment */
+    xyl_context_team_begins(team->context); /* the team for a moment */
     for (attempt = 0; attempt < team->size; attempt++)
         if (try_to_shrink(team, team_out, &status))
             break;

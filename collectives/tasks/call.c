@@ -1,4 +1,4 @@
-/* Remote tasks: what this rank sends. */
+/* Remote tasks: the tasks that this rank sends. */
 #include <string.h>
 
 #include "collectives/tasks/tasks.h"
@@ -19,7 +19,7 @@ static void call_event_back(xyl_task_call_t *call, const xyl_event_t *event)
 
     if (event->status != XYLEM_OK)
         xyl_tasks_net_failed(tasks, event->status);
-    xyl_request_event_back(&call->request); /* then it may be gone */
+    xyl_request_event_back(&call->request); /* then the call may be gone */
 }
 
 static void call_sent(xyl_event_t *event)
@@ -48,7 +48,7 @@ static void call_post(xyl_task_call_t *call, xyl_task_message_kind_t kind,
                             buf, bytes, event);
 }
 
-/* With a credit of the peer's. */
+/* Sends a task, with a credit of the peer's. */
 static void call_send(xyl_task_peer_t *peer, xyl_task_call_t *call)
 {
     uint32_t id = (uint32_t)__builtin_ctzll(peer->free_ids);
@@ -107,7 +107,8 @@ static void credit_back(xyl_task_peer_t *peer, uint32_t id)
     call_send(peer, next);
 }
 
-/* Whether an answer can be one: `given` are the credits of that rank. */
+/* 1: the answer is for a task that this rank has sent. `given`: the credits of
+ * the answering rank. */
 static int is_expected(const xyl_task_peer_t *peer, uint32_t given,
                        const xyl_task_answer_t *answer)
 {
@@ -160,7 +161,7 @@ void xyl_task_calls_fail(xylem_tasks_t *tasks)
 
 /* ---- requests ---- */
 
-/* Any thread: nobody needs it any more. */
+/* Keeps a call that no code needs any more; any thread. */
 static int call_keep(xylem_request_t *request)
 {
     xyl_task_call_t *call = call_of(request);
@@ -211,7 +212,7 @@ static xyl_task_call_t *call_take(xylem_tasks_t *tasks)
     return call;
 }
 
-/* What a request that frees itself tells nobody. */
+/* The on_complete of a request that frees itself, if the user has none. */
 static void nobody_is_told(void *arg, xylem_status_t status)
 {
     (void)arg;

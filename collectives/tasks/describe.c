@@ -1,4 +1,5 @@
-/* Remote tasks in words: whom this rank waits for, and who waits for it. */
+/* Remote tasks in words: the ranks that this rank waits for, or that wait for
+ * it. */
 #include <inttypes.h>
 
 #include "collectives/tasks/tasks.h"
@@ -13,7 +14,7 @@ static uint32_t length_of(const struct xyl_task_calls *calls)
     return count;
 }
 
-/* What this rank has sent there. */
+/* Tasks that this rank has sent to the peer. */
 static unsigned describe_peer(const xylem_tasks_t *tasks,
                               const xyl_task_peer_t *peer, FILE *file)
 {
@@ -37,7 +38,7 @@ static unsigned describe_peer(const xylem_tasks_t *tasks,
     return sent + waiting;
 }
 
-/* What this rank has been sent. */
+/* A task that this rank has been sent. */
 static unsigned describe_served(const xyl_served_t *served, FILE *file)
 {
     const xyl_task_header_t *header = &served->message.header;

@@ -1,5 +1,5 @@
-/* Remote tasks whose function is a kernel: it is launched on a stream of the
- * library's, and its task ends when the stream has ended it. */
+/* Remote tasks whose function is a kernel: the library launches it on a stream
+ * of its own, and the task ends when the stream has ended the kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct xylem_kernel {
 
 /* ---- a task: the progressing thread ---- */
 
-/* Pinned, so that the GPU reads it where it comes. */
+/* Pinned memory, so that the GPU reads the payload where it comes. */
 static void *kernel_place(void *arg, const xylem_task_t *task)
 {
     const xylem_kernel_t *kernel = arg;

@@ -1,7 +1,7 @@
-/* Remote tasks that blocks of a kernel run which stays on its GPU: each block
- * has a box in memory of both (xylem_device.h), the progressing thread puts a
- * task into the box of one that is free, and looks for the words of those that
- * have run. */
+/* Remote tasks that blocks of a kernel run which stays on its GPU. Each block
+ * has a box in memory of host and GPU (xylem_device.h). The progressing thread
+ * puts a task into the box of a free block, and looks for the words of blocks
+ * that have run theirs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ enum {
 _Static_assert(sizeof(xylem_device_box_t) % BOX_ALIGN == 0,
                "boxes have lines of their own");
 
-/* What an entry's `arg` is. */
+/* The `arg` of an entry. */
 typedef struct resident_function {
     xylem_resident_t *resident;
     uint32_t number;
@@ -36,13 +36,13 @@ typedef struct resident_waiting {
 } resident_waiting_t;
 
 typedef struct resident_worker {
-    resident_waiting_t given; /* not said to have run; task: NULL, nothing is */
-    uint64_t number;          /* of what was given last */
-    uint64_t seen;            /* what it has said */
-    int is_asked;             /* to leave, in this coming */
+    resident_waiting_t given; /* not known to have run; task NULL: none */
+    uint64_t number;          /* of the task that was given last */
+    uint64_t seen;            /* its last word */
+    int is_asked;             /* to leave, since it came */
 } resident_worker_t;
 
-/* The progressing thread's, but for what does not change. */
+/* The progressing thread's, except members that do not change. */
 struct xylem_resident {
     uint32_t magic;
     xylem_context_t *context;
@@ -53,7 +53,7 @@ struct xylem_resident {
     uint32_t function_count;
     int is_ending;
     xylem_status_t lost;
-    /* A ring of those that no worker has. */
+    /* A ring of tasks that no worker has. */
     resident_waiting_t *waiting; /* [mask + 1] */
     uint64_t mask, first, last;
     resident_worker_t worker[];
@@ -96,7 +96,7 @@ static void resident_over(xylem_resident_t *resident,
 
 /* ---- giving and taking back ---- */
 
-/* Room for one more. */
+/* 1: the ring has room for one more; it grows if need be. */
 static int waiting_has_room(xylem_resident_t *resident)
 {
     uint64_t places = resident->mask + 1, i;
@@ -115,7 +115,7 @@ static int waiting_has_room(xylem_resident_t *resident)
     return 1;
 }
 
-/* Before all others: a worker had it first. */
+/* Puts a task before all others, as a worker had it first. */
 static void waiting_return(xylem_resident_t *resident,
                            const resident_waiting_t *what)
 {
@@ -126,7 +126,8 @@ static void waiting_return(xylem_resident_t *resident,
     resident->waiting[--resident->first & resident->mask] = *what;
 }
 
-/* The box is the host's: its worker has run all it was given. */
+/* The next word of a box that is the host's: its worker has run all it was
+ * given. */
 static uint64_t box_next(xylem_resident_t *resident, uint32_t w)
 {
     resident_worker_t *worker = &resident->worker[w];
@@ -173,7 +174,7 @@ static void task_give(xylem_resident_t *resident, uint32_t w,
     box_give(box, next, what->function, words);
 }
 
-/* The next that may begin; 0: there is none. */
+/* Takes the next task that may begin; 0: there is none. */
 static int waiting_take(xylem_resident_t *resident, resident_waiting_t *what)
 {
     while (resident->first != resident->last) {
@@ -189,7 +190,7 @@ static int waiting_take(xylem_resident_t *resident, resident_waiting_t *what)
     return 0;
 }
 
-/* What a worker that is free is to do. */
+/* Gives a free worker a task, or asks it to leave. */
 static void worker_feed(xylem_resident_t *resident, uint32_t w)
 {
     resident_worker_t *worker = &resident->worker[w];
@@ -206,8 +207,8 @@ static void worker_feed(xylem_resident_t *resident, uint32_t w)
     }
 }
 
-/* It has run what it was given; or it has left without, or is another that has
- * come in its place, and the task waits again. */
+/* A worker has said a word: it has run its task; or it has left, or another
+ * worker has come in its place, and the task waits again. */
 static void worker_heard(xylem_resident_t *resident, uint32_t w, uint64_t said)
 {
     resident_worker_t *worker = &resident->worker[w];

@@ -1,5 +1,5 @@
-/* Remote tasks: what this rank is sent. A task's message comes into a place
- * that is posted; the rest is done in callbacks, as it calls the user's
+/* Remote tasks: the tasks that this rank is sent. A task's message comes into a
+ * posted place; the rest is done in callbacks, as it calls the user's
  * functions. */
 #include <assert.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void answers_send(xyl_task_peer_t *peer)
         reply, xyl_task_reply_bytes(reply->count), &peer->replied);
 }
 
-/* What has become due meanwhile goes together. */
+/* Answers that have become due meanwhile go together. */
 void xyl_task_replied(xyl_event_t *event)
 {
     xyl_task_peer_t *peer = XYL_HOLDER(xyl_task_peer_t, replied, event);
@@ -63,7 +63,7 @@ static void served_arrived(xyl_event_t *event);
 static void served_due(xyl_event_t *event);
 static void served_ended(xyl_task_t *task);
 
-/* NULL: no memory, or there are enough. */
+/* A place; NULL: no memory, or there are enough. */
 static xyl_served_t *place_take(xylem_tasks_t *tasks)
 {
     xyl_served_t *served = TAILQ_FIRST(&tasks->idle);
@@ -85,7 +85,7 @@ static xyl_served_t *place_take(xylem_tasks_t *tasks)
     return served;
 }
 
-/* Posts as many as there should be. 0: there are none. */
+/* Posts as many places as there should be. 0: none is posted. */
 static int places_post(xylem_tasks_t *tasks)
 {
     xylem_context_t *context = tasks->context;
@@ -125,15 +125,14 @@ static void place_free(xyl_served_t *served)
 /* XYLEM_OK: the task counts as a user of the entry until entry_leave. */
 static xylem_status_t entry_enter(xyl_entry_t *entry)
 {
-    /* Partner: the exchange in xylem_tasks_revoke. One of the two sees the
-     * other. */
+    /* Partner: the fetch_or in entry_revoke. One of the two sees the other. */
     if ((atomic_fetch_add(&entry->users, 1) & XYL_ENTRY_REVOKED) == 0)
         return XYLEM_OK;
     atomic_fetch_sub(&entry->users, 1);
     return XYLEM_ERR_REVOKED;
 }
 
-/* Whether a task that is admitted may begin still; any thread. */
+/* XYLEM_OK: an admitted task may still begin; any thread. */
 static xylem_status_t served_is_wanted(const xyl_served_t *served)
 {
     if (xyl_team_has_failed(served->tasks->team))
@@ -177,7 +176,7 @@ xylem_status_t xylem_tasks_revoke(xylem_tasks_t *tasks, uint32_t index)
 
 /* ---- the end of a task ---- */
 
-/* From here on its sender has the credit back, and may use it again. */
+/* Ends a task: its sender has the credit back, and may use it again. */
 static void served_finish(xyl_served_t *served, xylem_status_t status)
 {
     xylem_tasks_t *tasks = served->tasks;
@@ -192,7 +191,7 @@ static void served_finish(xyl_served_t *served, xylem_status_t status)
     place_free(served);
 }
 
-/* The user's memory, if any, is not needed. */
+/* Gives back the user's memory for the payload, if any. */
 static void served_drop(const xyl_served_t *served)
 {
     const xylem_task_entry_t *given;
@@ -211,7 +210,7 @@ static void served_refuse(xyl_served_t *served, xylem_status_t status)
     served_finish(served, status);
 }
 
-/* A request has no such status at its end. */
+/* A request does not end with XYLEM_IN_PROGRESS. */
 static xylem_status_t final(xylem_status_t status)
 {
     return status == XYLEM_IN_PROGRESS ? XYLEM_ERR_INTERNAL : status;
@@ -259,7 +258,7 @@ void xylem_task_run(xylem_task_t *task)
 
 /* ---- from its message to its function ---- */
 
-/* It is complete. */
+/* Runs a complete task, or hands it over. */
 static void served_go(xyl_served_t *served)
 {
     const xylem_task_entry_t *given = &served->entry->given;
@@ -284,7 +283,7 @@ static void served_go(xyl_served_t *served)
     given->hand_over(given->arg, &served->task);
 }
 
-/* The payload begins to come. */
+/* Receives the payload, and has the sender send it. */
 static void served_land(xyl_served_t *served)
 {
     xylem_tasks_t *tasks = served->tasks;
@@ -301,7 +300,7 @@ static void served_land(xyl_served_t *served)
     answer(served, XYL_TASK_GO, XYLEM_OK);
 }
 
-/* Memory for the payload. */
+/* Finds memory for the payload. */
 static xylem_status_t served_place(xyl_served_t *served)
 {
     const xylem_task_entry_t *given = &served->entry->given;
@@ -323,7 +322,8 @@ static xylem_status_t served_place(xyl_served_t *served)
     return served->owned != NULL ? XYLEM_OK : XYLEM_ERR_NO_MEMORY;
 }
 
-/* Whether the table has what it names, and takes what it brings. */
+/* XYLEM_OK: the table has the task's entry, which takes bytes of these
+ * lengths. */
 static xylem_status_t served_admit(xyl_served_t *served)
 {
     const xylem_tasks_t *tasks = served->tasks;
@@ -387,8 +387,8 @@ static void served_due(xyl_event_t *event)
 
 /* ---- arrivals ---- */
 
-/* Whether the message is one that this library has made: what it says of itself
- * is used as numbers of ranks, of credits and of bytes. */
+/* 1: this library has made the message, whose header is used as numbers of
+ * ranks, of credits and of bytes. */
 static int is_sound(const xyl_served_t *served)
 {
     const xyl_task_header_t *header = &served->message.header;
@@ -401,7 +401,7 @@ static int is_sound(const xyl_served_t *served)
            bytes == xyl_task_message_bytes(header);
 }
 
-/* A message has come. */
+/* Reads a message that has come. */
 static xylem_status_t served_come(xyl_served_t *served)
 {
     const xyl_task_header_t *header = &served->message.header;
@@ -429,7 +429,8 @@ static xylem_status_t served_come(xyl_served_t *served)
     return XYLEM_OK;
 }
 
-/* Its turn has come: those that were posted before have arrived. */
+/* Handles an arrival in its turn: all places that were posted before have
+ * theirs. */
 static void served_in_turn(xyl_served_t *served)
 {
     xylem_tasks_t *tasks = served->tasks;
@@ -442,7 +443,7 @@ static void served_in_turn(xyl_served_t *served)
         status = served_come(served);
     if (status == XYLEM_OK) {
         xyl_fifo_push(&tasks->context->engine.callbacks, &served->due);
-        return; /* which it owes, too */
+        return; /* owed until served_due */
     }
     xyl_tasks_net_failed(tasks, status);
     place_free(served);

@@ -1,7 +1,7 @@
-/* Remote tasks: opening and closing. A table is opened by an allreduce that
- * gathers where each rank has its messages and how many credits it gives, and
- * closed by one of nothing, which each rank enters in the order of its calls
- * and lets go when what it has sent has run. */
+/* Remote tasks: opening and closing. An allreduce opens a table: it gathers
+ * each rank's slot for messages and its credits. An allreduce of nothing closes
+ * a table: each rank enters it in the order of its calls, and releases its part
+ * when all its tasks have run. */
 #include "collectives/tasks/tasks.h"
 
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "runtime/core/failure.h"
 
 enum {
-    CREDITS = 16, /* where the user does not care */
+    CREDITS = 16, /* if the user names none */
     ENTRIES_MAX = 1 << 16
 };
 
-/* By the progressing thread. */
+/* The progressing thread. */
 static struct xyl_tasks_list *tables_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_TASKS];
@@ -55,14 +55,14 @@ static void tasks_release(xylem_tasks_t *tasks)
     free(tasks);
 }
 
-/* Nobody refers to it: the progressing thread. */
+/* Frees a table without references; the progressing thread. */
 static void tasks_free_run(xyl_task_t *task)
 {
     xylem_tasks_t *tasks = XYL_HOLDER(xylem_tasks_t, free_task, task);
     xylem_team_t *team = tasks->team;
 
     LIST_REMOVE(tasks, others);
-    /* Else something may still be sent there. */
+    /* Else other ranks may still send to the slot. */
     if (tasks->outcome == XYLEM_OK)
         xyl_context_slot_release(tasks->context, tasks->slot);
     tasks_release(tasks);
@@ -71,8 +71,8 @@ static void tasks_free_run(xyl_task_t *task)
 
 void xyl_tasks_unreference(xylem_tasks_t *tasks)
 {
-    /* Partner: the same, by whoever is last. At the end of a context, which
-     * has no turns any more, context_ends comes. */
+    /* Partner: the same, by the last reference. At the end of a context, which
+     * has no turns any more, context_ends releases the table. */
     if (atomic_fetch_sub_explicit(&tasks->references, 1,
                                   memory_order_acq_rel) == 1 &&
         tasks->context->magic == XYL_CONTEXT_MAGIC)
@@ -144,7 +144,7 @@ const xyl_module_t xyl_tasks_module = {
 
 /* ---- closing ---- */
 
-/* The net owes nothing any more, or it may owe it for ever. */
+/* Ends the closing when the net owes no event, or may owe one for ever. */
 static void tasks_let_go(xylem_tasks_t *tasks)
 {
     if (tasks->closing != NULL && (tasks->owed == 0 || tasks->has_failed)) {
@@ -161,7 +161,7 @@ void xyl_tasks_event_back(xylem_tasks_t *tasks)
         tasks_let_go(tasks);
 }
 
-/* All are done, and nothing comes any more. */
+/* All ranks are done, and no task comes any more. */
 static void tasks_shut(xylem_tasks_t *tasks)
 {
     tasks->is_shut = 1;
@@ -278,8 +278,8 @@ xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
 
 /* ---- opening ---- */
 
-/* All offers have come, or cannot. Who fails teams knows of the table from here
- * on: what has failed since the offers came is not told again. */
+/* All offers have come, or cannot. In the context's list the table hears of
+ * failures from here on; a failure since the offers came is not told again. */
 static void offers_came(void *arg, xylem_status_t status)
 {
     tasks_request_t *request = arg;
@@ -296,7 +296,7 @@ static void offers_came(void *arg, xylem_status_t status)
     if (status == XYLEM_OK) {
         *request->tasks_out = tasks;
     } else {
-        /* Others may have the offers, and send here: the slot is lost. */
+        /* Other ranks may have the offers, and send here: the slot is lost. */
         if (!xyl_team_has_failed(tasks->team))
             xyl_team_fail(tasks->team, status, tasks->context->rank,
                           xylem_status_text(status));
@@ -323,7 +323,7 @@ static xylem_status_t check_entry(const xylem_task_entry_t *entry, uint32_t i)
     return XYLEM_OK;
 }
 
-/* Each as large as the caller's header has it. */
+/* Reads entries, each as large as the caller's header has it. */
 static xylem_status_t entries_read(xylem_tasks_t *tasks,
                                    const xylem_tasks_params_t *params)
 {
@@ -463,7 +463,7 @@ static xylem_status_t open_create(xylem_team_t *team,
     return xyl_request_start(&allreduce->request);
 }
 
-/* Those that are open from here on. */
+/* Begins an opening; a failure here is a call that this rank has refused. */
 static xylem_status_t open_begin(xylem_team_t *team,
                                  const xylem_tasks_params_t *given,
                                  xylem_tasks_t **tasks_out,

@@ -1,11 +1,11 @@
-/* Remote tasks: the state of a table and of what is sent to it and from it; see
+/* Remote tasks: the state of a table, and of the tasks to it and from it; see
  * docs/inside/tasks.md for the messages.
  *
  *   tasks.c   opening and closing
- *   call.c    what this rank sends
- *   serve.c   what it is sent, and the answers
- *   kernel.c, resident.c  what hands tasks to GPUs
- *   describe.c  who waits for whom, in words
+ *   call.c    tasks that this rank sends
+ *   serve.c   tasks that it is sent, and the answers
+ *   kernel.c, resident.c  hand tasks to GPUs
+ *   describe.c  which rank waits for which, in words
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_COLLECTIVES_TASKS_TASKS_H
@@ -32,8 +32,8 @@ enum {
 
 /* ---- messages ---- */
 
-/* What a message is, in its tag's last field. The receiver's slot says which
- * table; of a payload, source and sequence say which task. */
+/* The kind of a message, in its tag's last field. The receiver's slot says
+ * which table; source and id in a payload's tag say which task. */
 typedef enum xyl_task_message_kind {
     XYL_TASK_MESSAGE,
     XYL_TASK_REPLY,
@@ -45,7 +45,7 @@ typedef enum xyl_task_message_kind {
 typedef struct xyl_task_header {
     uint32_t source; /* rank in the team */
     uint32_t index;
-    uint32_t id; /* among those of this sender that are under way; a credit */
+    uint32_t id;        /* of this sender's tasks under way; a credit */
     uint32_t wants_end; /* the sender waits until it has run */
     uint64_t args_bytes;
     uint64_t payload_bytes;
@@ -113,15 +113,15 @@ typedef struct xyl_task_call {
 
 TAILQ_HEAD(xyl_task_calls, xyl_task_call);
 
-/* Another rank: what is sent there, and answers for what has come from there.
- * An answer is at most two of a task before it is sent. */
+/* Another rank: calls that are sent there, and answers for tasks from there. A
+ * task has at most two answers that are not sent yet. */
 typedef struct xyl_task_peer {
     xylem_tasks_t *tasks;
     uint32_t rank;
     uint64_t free_ids;                              /* bits: credits */
     xyl_task_call_t *calls[XYLEM_TASK_CREDITS_MAX]; /* by id; NULL: over */
     struct xyl_task_calls waiting;                  /* for credit */
-    uint64_t serving; /* bits: ids that are here */
+    uint64_t serving; /* bits: ids of tasks that are here */
     xyl_event_t replied;
     int is_replying;
     uint32_t first_due, due;
@@ -132,7 +132,7 @@ typedef struct xyl_task_peer {
 typedef enum xyl_served_state {
     XYL_SERVED_IDLE,
     XYL_SERVED_POSTED,  /* may receive a task */
-    XYL_SERVED_ARRIVED, /* maybe before one that was posted earlier */
+    XYL_SERVED_ARRIVED, /* maybe before an earlier place */
     XYL_SERVED_COME,    /* is to be looked at */
     XYL_SERVED_LANDING, /* the payload is under way */
     XYL_SERVED_LANDED,
@@ -148,8 +148,8 @@ typedef struct xyl_served {
     xyl_event_t arrival;     /* of the message, then of the payload */
     xyl_event_t due;         /* for a callback */
     xyl_task_t ended;
-    _Atomic int is_ended;  /* others have said so */
-    xylem_status_t status; /* with which */
+    _Atomic int is_ended;  /* the end has been said, */
+    xylem_status_t status; /* with this */
     int is_placed;         /* the payload lies in the user's memory */
     void *owned;           /* or in the library's: from its pool */
     TAILQ_ENTRY(xyl_served) others;
@@ -191,8 +191,8 @@ struct xylem_tasks {
     /* The handle, calls that are not kept, and tasks that are handed over. */
     _Atomic uint32_t references;
     xyl_task_t free_task;
-    /* Room for tasks: for those to come, in the order in which messages are
-     * matched; with one; not in use. */
+    /* Places for tasks: posted, in the order in which messages are matched;
+     * with a task; not in use. */
     struct xyl_served_list posted, served, idle;
     uint32_t places, places_max; /* how many of all */
     uint32_t posted_count;
@@ -203,14 +203,14 @@ struct xylem_tasks {
     /* The end. */
     xylem_request_t *closing;  /* NULL: not yet */
     xylem_request_t *farewell; /* an allreduce of nothing */
-    int has_said_farewell;     /* what this rank has sent has run */
+    int has_said_farewell;     /* all tasks of this rank have run */
     int is_over;               /* all ranks are done, or the team has failed */
     xylem_status_t outcome;
     int is_shut; /* and the handle's reference is given up when nothing is owed
                   */
 };
 
-LIST_HEAD(xyl_tasks_list, xylem_tasks); /* of a context: all that there are */
+LIST_HEAD(xyl_tasks_list, xylem_tasks); /* of a context: all its tables */
 
 extern const xyl_module_t xyl_tasks_module;
 
@@ -233,11 +233,11 @@ static inline uint32_t xyl_task_credits_of(const xylem_tasks_t *tasks,
     return tasks->offers[rank] >> 16;
 }
 
-/* Any thread: XYLEM_OK when it is open; else fails with a text that names
+/* Any thread: XYLEM_OK if the table is open; else fails with a text that names
  * `call`. */
 xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call);
 
-/* describe.c: of a module. */
+/* describe.c: `describe` of the module. */
 unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file);
 
 /* NULL: no memory. */
@@ -245,30 +245,30 @@ xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank);
 
 /* Any thread. */
 void xyl_tasks_unreference(xylem_tasks_t *tasks);
-/* An event of the net is back. */
+/* Counts an event that the net has given back. */
 void xyl_tasks_event_back(xylem_tasks_t *tasks);
-/* Something went wrong that a message has told: the team fails. */
+/* Fails the team, as a message of its tasks has failed or is unsound. */
 void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status);
-/* Maybe no task of this rank is under way any more. */
+/* Goes on with the closing if no task of this rank is under way any more. */
 void xyl_tasks_look_at_end(xylem_tasks_t *tasks);
 
 /* call.c */
-/* Of a reply, from that rank of the team. */
+/* Handles an answer in a reply from rank `rank` of the team. */
 void xyl_task_answered(xylem_tasks_t *tasks, uint32_t rank,
                        const xyl_task_answer_t *answer);
-/* What is under way ends with the team's status. */
+/* Ends all calls under way with the team's status. */
 void xyl_task_calls_fail(xylem_tasks_t *tasks);
-/* The end of all. */
+/* Releases the kept calls. */
 void xyl_task_calls_release(xylem_tasks_t *tasks);
 
 /* serve.c */
-/* Whether a task that is admitted may begin still; any thread. */
+/* XYLEM_OK: an admitted task may still begin; any thread. */
 xylem_status_t xyl_task_is_wanted(const xylem_task_t *task);
-/* Of a peer's `replied`. */
+/* The handler of a peer's `replied`. */
 void xyl_task_replied(xyl_event_t *event);
 /* Posts the receives. */
 xylem_status_t xyl_serve_begin(xylem_tasks_t *tasks);
-/* Gives up all of them, and payloads that are awaited. */
+/* Cancels all receives, also of awaited payloads. */
 void xyl_serve_cancel(xylem_tasks_t *tasks);
 void xyl_serve_release(xylem_tasks_t *tasks);
 

@@ -38,7 +38,7 @@ static learner_t **learner_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_LEARNING];
 }
 
-/* Collectives of whose calls all ranks say the same, in the same order. */
+/* 1: all ranks say the same of the call, and make it in the same order. */
 static int can_learn(const xylem_coll_args_t *args)
 {
     const xyl_coll_traits_t *traits;
@@ -53,8 +53,8 @@ static int can_learn(const xylem_coll_args_t *args)
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
 }
 
-/* In terms that all ranks share. 0: there is no such type; the call is going to
- * be refused. */
+/* Writes the call in terms that all ranks share. 0: there is no such type; the
+ * call is going to be refused. */
 static int terms_find(xylem_team_t *team, const xylem_coll_args_t *args,
                       xyl_call_t *terms)
 {
@@ -65,7 +65,7 @@ static int terms_find(xylem_team_t *team, const xylem_coll_args_t *args,
     return 1;
 }
 
-/* NULL: it is none. */
+/* The class of a call; NULL: there are too many. */
 static learner_class_t *class_of(xylem_team_t *team, learner_t *learner,
                                  const xylem_coll_args_t *args,
                                  const xyl_query_t *query)
@@ -86,7 +86,7 @@ static learner_class_t *class_of(xylem_team_t *team, learner_t *learner,
     return class;
 }
 
-/* Which calls are another plan's their number in the team says, so that all
+/* A call's number in the team says whether another plan runs it, so that all
  * ranks run the same. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
@@ -147,7 +147,7 @@ static xyl_learning_t *learning_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_LEARNING];
 }
 
-/* In place of the setting a hash of it, which ranks compare. */
+/* Puts a hash in place of the setting, as ranks compare settings. */
 static xylem_status_t learning_begins(xylem_context_t *context)
 {
     uint64_t *setting = &context->config.tuning_learn;

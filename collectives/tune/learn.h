@@ -1,6 +1,6 @@
 /* XYLEM_TUNING_LEARN: a long run tries other plans now and then, in the same
- * calls on all ranks, and so learns whether its rules are the best. What comes
- * of it the observer keeps (timing.h). */
+ * calls on all ranks, and so learns whether its rules are the best. The
+ * observer keeps the times (timing.h). */
 #ifndef XYL_COLLECTIVES_TUNE_LEARN_H
 #define XYL_COLLECTIVES_TUNE_LEARN_H
 
@@ -8,16 +8,15 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* The arguments that the next call of the team is run with: its own, or *own,
- * which are the same but for the plan. NULL: there is no memory, and the call
- * is to be refused, as the others count it. The thread that calls; the team is
- * one. */
+/* The arguments with which the next call of the team runs: its own, or *own,
+ * which differ only in the plan. NULL: no memory; the call must be refused, as
+ * the other ranks count it. The calling thread; the team has been checked. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own);
 
-/* That call has been refused on this rank: it does not count, as it has not
- * begun; `args` are its own. */
+/* Takes back a call that this rank has refused: it has not begun, and does not
+ * count. `args` are its own. */
 void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
 /* The state of a context. */

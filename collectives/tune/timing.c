@@ -15,8 +15,8 @@
 
 enum {
     CALLS_TO_SAY = 16, /* that have been timed before something is said */
-    FAR_TIMES = 2,     /* as long as it was measured to take is far, where */
-    FAR_US = 5,        /* it is at least that much, too */
+    FAR_TIMES = 2,     /* a plan is far if it takes so many times */
+    FAR_US = 5,        /* its measured time, and so much more */
     TIMED_MAX = 4096,
     PER_DOUBLING = 4, /* buckets of times */
     BUCKETS = 40 * PER_DOUBLING,
@@ -29,10 +29,10 @@ struct xyl_timed {
     xyl_query_t query;
     const xyl_rule_t *rule;
     char plan[PLAN_BYTES];
-    double expected_us; /* 0: nobody has measured it */
+    double expected_us; /* 0: not measured */
     uint64_t calls, least_ns;
-    /* By their logarithm: a call that was held up for a thousand times as long
-     * as others does not count for more. */
+    /* By the logarithm of times, so that a call that was held up for a thousand
+     * times as long as others does not count for more. */
     uint32_t count[BUCKETS];
     uint64_t sum_ns[BUCKETS];
     struct xyl_timed *next;
@@ -72,7 +72,8 @@ static uint64_t timing_time(void *arg)
     return xyl_clock_now(timing->context->engine.clock);
 }
 
-/* The least, since others who come late can only make a call longer. */
+/* Compares the least time, as ranks that come late can only make a call
+ * longer. */
 static void say_if_far(const xyl_timing_t *timing, const xyl_timed_t *timed)
 {
     double least_us = (double)timed->least_ns / 1e3;
@@ -103,7 +104,7 @@ static unsigned bucket_of(uint64_t ns)
     return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-/* The mean of those that are as long as the one in the middle, about. */
+/* The mean of the times in the bucket of the median. */
 static double typical_us(const xyl_timed_t *timed)
 {
     uint64_t before = 0;
@@ -170,7 +171,7 @@ static xyl_timed_t *timed_add(xyl_timing_t *timing, const xyl_query_t *query,
     return timed;
 }
 
-/* Of operations that are planned like this. */
+/* Finds or adds the times of operations of that plan. */
 static xyl_timed_t *timed_find(xyl_timing_t *timing, const xyl_query_t *query,
                                const xyl_rule_t *rule, const char *plan)
 {
@@ -186,7 +187,7 @@ static xyl_timed_t *timed_find(xyl_timing_t *timing, const xyl_query_t *query,
     return timed;
 }
 
-/* By what the call names. */
+/* By the plan that the call names. */
 xyl_timed_t *xyl_timing_of(const xyl_call_t *call, const xyl_choice_t *choice)
 {
     const xylem_coll_args_t *args = &call->args;
@@ -208,7 +209,7 @@ xyl_timed_t *xyl_timing_of(const xyl_call_t *call, const xyl_choice_t *choice)
 
 /* ---- the end ---- */
 
-/* A line for each, as xylem-tune keeps its times. */
+/* Writes a line for each plan, as xylem-tune keeps its times. */
 static void learnt_write(const xyl_timing_t *timing)
 {
     const xylem_context_t *context = timing->context;
