@@ -261,8 +261,7 @@ static kind_t kind_of(program_t *program)
     return kind;
 }
 
-/* Finds the program among the words up to ":"; returns their number with ":".
- */
+/* Finds the program before ":"; returns the number of words, with ":". */
 static size_t program_find(char **words, program_t *program_out)
 {
     program_t program;

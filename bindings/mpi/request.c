@@ -257,7 +257,7 @@ static void pending_finish(xyl_task_t *task)
         xmpi_report_flown(pending->comm, pending->coll, pending->begin);
     if (pending->comm != NULL)
         xmpi_comm_drop(pending->comm);
-    /* The plan still has its operation. */
+    /* The request still holds the team. */
     xmpi_op_failure_tell(&pending->plan, pending->team);
     xylem_request_free(pending->request);
     pending->code = plan_conclude(&pending->plan, pending->work.status);
