@@ -1,7 +1,7 @@
-/* What an algorithm is: an entry, xyl_algorithm_NAME, in the file that says how
- * it works, with what it is called, which collectives it carries out, what it
+/* An algorithm: an entry, xyl_algorithm_NAME, in the file that says how it
+ * works. The entry has its name, the collectives that it carries out, what it
  * needs and takes, and the function that plans it. The registry
- * (choose/registry.h) lists all. Constant; any thread. */
+ * (choose/registry.h) lists all entries. Constant; any thread. */
 #ifndef XYL_COLLECTIVES_DATA_ALGORITHM_H
 #define XYL_COLLECTIVES_DATA_ALGORITHM_H
 
@@ -19,7 +19,7 @@ typedef enum xyl_algorithm_kind {
     XYL_ALGORITHM_SCHEDULE, /* an exchange stage */
     XYL_ALGORITHM_NODE,     /* a stage in the shared memory of a node */
     XYL_ALGORITHM_LANES,    /* levels in series, in segments */
-    XYL_ALGORITHM_LEVELS,   /* levels in series, each all there is at once */
+    XYL_ALGORITHM_LEVELS,   /* levels in series, the whole message at once */
     XYL_ALGORITHM_KINDS
 } xyl_algorithm_kind_t;
 
@@ -30,7 +30,7 @@ enum {
     XYL_TAKES_SEGMENTS = 8,
     XYL_READS_CALL = 16,   /* the arguments, beside the problem */
     XYL_NEEDS_DEVICE = 32, /* ranks that ask each other for memory of GPUs */
-    /* It is a name for the first of its kind that the tables take. */
+    /* The name stands for the first of its kind that the tables take. */
     XYL_STANDS_FOR_KIND = 64
 };
 
@@ -38,7 +38,7 @@ enum {
 
 typedef struct xyl_algorithm {
     const char *name;
-    const char *help; /* with author and year of what it is after */
+    const char *help; /* with author and year of its source */
     xyl_algorithm_kind_t kind;
     uint32_t colls;    /* XYL_COLL_BIT of each */
     uint32_t needs;    /* or takes */
@@ -50,12 +50,12 @@ typedef struct xyl_algorithm {
                       struct xyl_schedule *schedule);
         void (*program)(const struct xyl_problem *problem,
                         struct xyl_node_program *program);
-        /* LANES: those of han->lane. Errors are kept there. */
+        /* LANES: adds the stages of han->lane. `han` keeps errors. */
         void (*add_stages)(struct xyl_han *han);
     };
-    /* NODE: what it needs beside and the problem, with what is the node's in
-     * it, has not, a static string; returns NULL where it fits. Looks only at
-     * what is equal on all ranks. NULL: it needs nothing. */
+    /* NODE: returns NULL if the algorithm fits the problem, in which the node's
+     * part is set; else what is missing, a static string. Reads only what is
+     * equal on all ranks. NULL: it fits all problems. */
     const char *(*lacks)(const struct xyl_problem *problem);
 } xyl_algorithm_t;
 

@@ -37,7 +37,7 @@ const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
 
 /* ---- the least and the greatest ---- */
 
-/* With the other bits of negative numbers turned round, numbers are ordered as
+/* With the other bits of negative numbers inverted, numbers are ordered as
  * integers, and -0 comes before +0. */
 #define EXTREME(name, bits, infinity, quiet, order)                            \
     static void name(void *result, const void *left, const void *right,        \

@@ -1,5 +1,5 @@
 /* Sums of floating-point numbers whose bits depend on nothing but the numbers:
- * neither on their order, nor on who adds which to which.
+ * neither on their order, nor on which of them are added first.
  *
  * A number is cut into digits at fixed powers of two, and digits of the same
  * power are added as integers, which is exact. A sum keeps the digits of the
@@ -21,13 +21,13 @@
  *     to 128 numbers         16 bytes
  *
  * By Demmel and Nguyen, K bins of W bits lose less than n 2^-W(K-1) max |x|:
- * this is their bound for K = 3. The result is rounded to nearest beside. Plain
- * addition may lose (n - 1) 2^-24 sum |x|, or 2^-53.
+ * this is their bound for K = 3. Rounding the result to nearest comes on top.
+ * Plain addition may lose (n - 1) 2^-24 sum |x|, or 2^-53.
  *
  * A NaN, or infinities of both signs, make a NaN, the same one always; else
- * infinities of one sign make it. A sum overflows only if what it comes to
- * does, whatever came in between. Subnormal numbers count in full. A sum that
- * is zero is +0, though all of its numbers be -0.
+ * infinities of one sign make an infinity of that sign. A sum overflows only if
+ * its result does, whatever came in between. Subnormal numbers count in full. A
+ * sum that is zero is +0, even if all of its numbers are -0.
  *
  * Numbers of 16 bits are added as float32; the result is rounded to float32,
  * and then to 16 bits. Complex numbers are two sums.
@@ -40,39 +40,38 @@
 
 enum { XYL_BINNED_NUMBERS_MAX = 1 << 16 /* in a sum */ };
 
-/* How to work with sums of a type, as an executor does; its operands are sums
- * and elements in rows. */
+/* The combiners by which an executor works with sums of a type. Operands are
+ * sums and elements in rows. */
 typedef struct xyl_binned {
     size_t bytes;           /* of a sum; 0: there are none of this type */
     size_t element_bytes;   /* of the type */
-    uint32_t numbers;       /* of which a sum may be */
+    uint32_t numbers;       /* that a sum may have, at most */
     xyl_combiner_t deposit; /* sums = elements at `left` */
     xyl_combiner_t add;     /* sums = sums at `left` + elements at `right` */
     xyl_combiner_t add_two; /* sums = elements + elements */
     xyl_combiner_t merge;   /* sums = sums + sums */
-    xyl_combiner_t value;   /* elements = what sums at `left` come to */
-    /* Elements = what comes of it; they may lie where the sums begin. */
+    xyl_combiner_t value;   /* elements = results of sums at `left` */
+    /* Elements = results of sums; they may lie where the sums begin. */
     xyl_combiner_t collect;     /* elements at `left` + sums at `right` */
     xyl_combiner_t collect_two; /* elements + elements */
     xyl_combiner_t total;       /* sums + sums */
 } xyl_binned_t;
 
-/* The smallest sums that may be of so many numbers, by the machine's newest
- * instructions. Neither matters for the bits of what they come to. NULL: there
- * are no such sums. */
+/* The smallest sums for so many numbers, by the machine's newest instructions
+ * up to `isa`. Neither matters for the bits of a result. NULL: there are no
+ * such sums. */
 const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
                                     uint32_t numbers, xyl_isa_t isa);
 
-/* The least and the greatest number, in any order: as XYLEM_MIN and XYLEM_MAX,
- * but that a NaN makes a NaN, the same one always, and -0 is less than +0.
- * NULL: not of this type. */
+/* Kernels of XYLEM_MIN and XYLEM_MAX for any order: a NaN makes a NaN, the same
+ * one always, and -0 is less than +0. NULL: not of this type. */
 xyl_kernel_fn xyl_binned_extreme(xylem_op_t op, xylem_type_t type);
 
-/* What binned_kernels.c is compiled to, per format, size and instruction set.
- */
+/* The table that binned_kernels.c defines, per format, size and instruction
+ * set. */
 typedef xyl_binned_t xyl_binned_table_t[XYLEM_TYPE_COUNT];
 
-/* What `at` bytes of sums are of elements. */
+/* The bytes of elements that `at` bytes of sums stand for. */
 static inline uint64_t xyl_binned_elements(const xyl_binned_t *binned,
                                            uint64_t at)
 {

@@ -3,24 +3,24 @@
  * XYL_BINNED_WORDS of how many words a sum is, XYL_BINNED_TABLE names the table
  * that it defines. Plain loops, for the compiler to vectorise.
  *
- * Of three words each has a digit's sum in its upper bits, signed, and some
- * bits of the index in its lower TAG bits; the lowest digit comes first. Two
- * words have the sums of the lowest and of the highest digit in their upper
- * FIELD bits, and share out below what is between:
+ * In a sum of three words each word has a digit's sum in its upper bits,
+ * signed, and some bits of the index in its lower TAG bits; the lowest digit
+ * comes first. In a sum of two words the upper FIELD bits have the sums of the
+ * lowest and of the highest digit, and the bits below have all else:
  *
  *   | lowest digit  | lower bits of the middle one          |
  *   | highest digit | index | upper bits of the middle one  |
  *
  * A sum of all zeros is the sum of nothing.
  *
- * Digit number i of a number is what it has at 2^(LOWEST + i WIDTH) and up to
- * the next digit, with the number's sign. Index i has digits i, i - 1 and i -
+ * Digit i of a number is its bits from 2^(LOWEST + i WIDTH) up to the next
+ * digit, with the number's sign. Index i has digits i, i - 1 and i -
  * 2; none is below 2, where all digits end with the last bit of subnormal
  * numbers. Numbers that are not finite have an index above all others, and are
  * counted in the place of digits: +infinity, -infinity, NaN.
  *
- * Room: digits are less than 2^WIDTH. 2^16 of them are less than what a word
- * has above its TAG bits, 2^(FIELD - 1 - WIDTH) less than what FIELD has. */
+ * Room: digits are less than 2^WIDTH. The sum of 2^16 digits fits into a word
+ * above its TAG bits, that of 2^(FIELD - 1 - WIDTH) digits into FIELD bits. */
 #include <string.h>
 
 #include "collectives/data/binned.h"
@@ -85,14 +85,14 @@ typedef struct sum {
     word_t bin[BINS], index;
 } sum_t;
 
-/* As it lies in memory. */
+/* A sum as it lies in memory. */
 typedef struct packed {
     word_t word[WORDS];
 } packed_t;
 
 #if XYL_BINNED_WORDS == 3
 enum { UNIT = TAG, NUMBERS = XYL_BINNED_NUMBERS_MAX };
-/* The index of what is not finite. */
+/* The index of sums that are not finite. */
 #define SPECIAL BELOW(BINS *TAG)
 
 static inline sum_t unpacked(packed_t from)
@@ -152,8 +152,8 @@ static inline packed_t packed(sum_t sum)
     ((row)[2 * (i)] = (from).word[0], (row)[2 * (i) + 1] = (from).word[1])
 #endif
 
-/* In a row. No functions: clang vectorises a loop with such accesses only if
- * they stand in the loop. */
+/* Sums in a row. No functions: clang vectorises a loop with such accesses only
+ * if they stand in the loop. */
 #define SUM_GET(row, i) unpacked(PACKED_GET(row, i))
 #define SUM_PUT(row, i, sum)                                                   \
     do {                                                                       \
@@ -171,7 +171,7 @@ static inline word_t lesser(word_t a, word_t b)
     return (signed_t)a < (signed_t)b ? a : b;
 }
 
-/* The same digits below those of a higher index, which are 0. One choice after
+/* The same sum at a higher index, whose upper digits are 0. One choice after
  * the other, of which clang makes no branches. */
 static inline sum_t lifted(sum_t sum, word_t index)
 {
@@ -188,7 +188,7 @@ static inline sum_t lifted(sum_t sum, word_t index)
     return to;
 }
 
-/* Of one index. */
+/* The sum of two sums of one index. */
 static inline sum_t sum_of(sum_t left, sum_t right)
 {
     return (sum_t){{left.bin[0] + right.bin[0], left.bin[1] + right.bin[1],
@@ -225,7 +225,7 @@ static inline sum_t digits_of(word_t fraction, word_t at, word_t sign,
                    index};
 }
 
-/* Of the last bit of the fraction. */
+/* The place of the last bit of the fraction. */
 static inline word_t place_of(word_t magnitude)
 {
     word_t exponent = magnitude >> FRACTION;
@@ -238,7 +238,7 @@ static inline word_t index_of(word_t magnitude)
     return digit_of(greater(place_of(magnitude) + FRACTION, TWO_WIDTHS));
 }
 
-/* sum + a finite number, of whose bits this is told. */
+/* sum + the finite number with the bits `number`. */
 static inline sum_t added(sum_t sum, word_t number)
 {
     word_t exponent = (number & ~SIGN) >> FRACTION;
@@ -253,7 +253,7 @@ static inline sum_t added(sum_t sum, word_t number)
         digits_of(fraction, place - (index - 2) * WIDTH, sign, index));
 }
 
-/* The same digits by the number's value, where the processor cuts off what is
+/* The same digits by the number's value, if the processor cuts off what is
  * behind the point. */
 #if defined(__SSE4_1__) || defined(__aarch64__)
 #if XYL_BINNED_BITS == 32
@@ -278,7 +278,8 @@ static inline real_t real_of(word_t bits)
     return value;
 }
 
-/* What makes the highest digit of an index an integer: always normal. */
+/* The factor that makes the highest digit of an index an integer; always
+ * normal. */
 static inline real_t scale_of(word_t index)
 {
     return real_of((2 * REAL_BIAS + FRACTION - 1 - index * WIDTH) << FRACTION);
@@ -363,7 +364,7 @@ static inline double bin_value(word_t bin)
            0x1.8p52;
 }
 
-/* What a digit has above 2^32: to be carried. */
+/* The part of a digit's sum above 2^32, to be carried. */
 static inline double carry_of(double bin)
 {
     return (bin + 0x1.8p87) - 0x1.8p87;
@@ -403,7 +404,7 @@ static inline word_t value_of(sum_t sum)
 
 /* ---- rows of sums ---- */
 
-/* What all kernels are made of is compiled once per table. */
+/* The functions that all kernels are made of are compiled once per table. */
 #define ONCE __attribute__((noinline))
 
 static word_t greatest(const raw_t *numbers, size_t count)
@@ -422,7 +423,7 @@ static size_t block_of(size_t count, size_t done)
 }
 
 #ifdef TRUNCATED
-/* Whether all sums have the index of the first. */
+/* 1: all sums have the index `index`. */
 static int have_index(const raw_t *sums, size_t count, word_t index)
 {
     const packed_t mask = packed((sum_t){{0, 0, 0}, SPECIAL});
@@ -437,10 +438,9 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
     return differ == 0;
 }
 
-/* Where all sums have one index, which no number exceeds, nothing is lifted. 0:
- * that is not so. Nor where subnormal numbers count, as a program may have told
- * the processor to take them for 0, nor where nothing counts beside what is not
- * finite. */
+/* Adds without lifting, if all sums have one index, which no number exceeds. 0:
+ * that is not so; or subnormal numbers count, which a program may have told the
+ * processor to take for 0; or only numbers that are not finite count. */
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {
@@ -583,7 +583,7 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Numbers again, of what `make` makes of both operands. */
+/* Numbers again, from the sums that `make` makes of both operands. */
 typedef struct ending {
     size_t result_bytes, left_bytes, right_bytes; /* of an element */
     xyl_kernel_fn make, value;

@@ -14,7 +14,7 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
         char *plain;
     } address = {send};
 
-    /* Stages only read it, unless it is the receive buffer as well. */
+    /* Stages only read SEND, unless it is the receive buffer as well. */
     buffers->base[XYL_BUFFER_SEND] =
         send == NULL
             ? NULL
@@ -70,7 +70,7 @@ static void repack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 
 /* ---- work ---- */
 
-/* Of plain bytes, for the user. */
+/* Copies plain bytes to the user. */
 static int copy_out(const xyl_buffers_t *buffers, xyl_work_t *work, void *to,
                     const void *from, size_t bytes)
 {
@@ -81,7 +81,7 @@ static int copy_out(const xyl_buffers_t *buffers, xyl_work_t *work, void *to,
     return 1;
 }
 
-/* Sums of numbers, or numbers of sums. */
+/* Makes sums of numbers, or numbers of sums. */
 static int convert(const xyl_buffers_t *buffers, xyl_work_t *work,
                    const xyl_combiner_t *combiner, void *to, const void *from,
                    size_t count)

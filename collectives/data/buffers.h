@@ -1,6 +1,6 @@
-/* The buffers that a stage works on, in packed bytes: where elements have gaps,
- * or packed bytes are sums of numbers (data/binned.h) and buffers have the
- * numbers, only these functions know. */
+/* The buffers that a stage works on, in packed bytes. Only these functions know
+ * whether elements have gaps, or whether packed bytes are sums (data/binned.h)
+ * of numbers that are in the buffer. */
 #ifndef XYL_COLLECTIVES_DATA_BUFFERS_H
 #define XYL_COLLECTIVES_DATA_BUFFERS_H
 
@@ -14,17 +14,17 @@
 typedef struct xyl_buffers {
     char *base[XYL_BUFFER_PRIVATE_COUNT];
     const xyl_layout_t *layout[XYL_BUFFER_PRIVATE_COUNT]; /* NULL: plain */
-    /* It has numbers; NULL: what is packed. One without a layout. */
+    /* Of a buffer with numbers, without a layout; NULL: of packed bytes. */
     const xyl_binned_t *binned[XYL_BUFFER_PRIVATE_COUNT];
-    xyl_exec_t *exec; /* works on them */
-    int past_caches;  /* copies that users get go past them */
+    xyl_exec_t *exec; /* works on the buffers */
+    int past_caches;  /* copies to users go past the caches */
 } xyl_buffers_t;
 
 /* Points SEND and RECV at other buffers, `at` bytes on; NULL: there is none. */
 void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
                       void *recv);
 
-/* Of `at` packed bytes, where there are no gaps. */
+/* The bytes that `at` packed bytes take in a buffer without gaps. */
 static inline uint64_t xyl_buffers_length(const xyl_buffers_t *buffers,
                                           xyl_buffer_t buffer, uint64_t at)
 {
@@ -33,7 +33,7 @@ static inline uint64_t xyl_buffers_length(const xyl_buffers_t *buffers,
     return binned == NULL ? at : xyl_binned_elements(binned, at);
 }
 
-/* Where packed byte `at` of a buffer without gaps lies, or its numbers do. */
+/* The address of packed byte `at`, or of its number, in one without gaps. */
 static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
                                         xyl_buffer_t buffer, uint64_t at)
 {
@@ -52,7 +52,7 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
 int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
                      uint64_t from_at, size_t bytes);
-/* To a buffer that has numbers: those that `bytes` bytes of sums came to. */
+/* Copies the numbers that `bytes` of sums came to into a buffer of numbers. */
 int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
                     xyl_buffer_t to, uint64_t at, size_t bytes,
                     const void *numbers);

@@ -73,7 +73,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- blocks ---- */
 
-/* One side's, in the problem's unit. */
+/* The blocks of one side, in the problem's unit. */
 typedef struct blocks {
     uint64_t *counts, *displs; /* [ranks], [ranks + 1] */
 } blocks_t;
@@ -104,7 +104,7 @@ static uint64_t blocks_unit(const xyl_call_t *call, int are_sent)
                                                                : args->type);
 }
 
-/* Whether they are all predefined types, and where they are said to be. */
+/* 1: all types are predefined, and no displacement is negative. */
 static int blocks_are_plain(const uint64_t *displs, const xylem_type_t *types,
                             uint32_t ranks)
 {
@@ -116,8 +116,8 @@ static int blocks_are_plain(const uint64_t *displs, const xylem_type_t *types,
     return i == ranks;
 }
 
-/* Of an alltoallw: all blocks of a side are one element of a layout, where some
- * have gaps. */
+/* Resolves the blocks of one side of an alltoallw: unless all are plain, they
+ * are one element of a layout. */
 static xylem_status_t blocks_layout(const xyl_call_t *call,
                                     const uint64_t *counts,
                                     const uint64_t *displs,
@@ -141,7 +141,7 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
     return status;
 }
 
-/* The blocks of one side, which go to `blocks`. */
+/* Resolves the blocks of one side into `blocks`. */
 static xylem_status_t resolve_blocks(xyl_call_t *call, int are_sent,
                                      blocks_t blocks)
 {
@@ -166,7 +166,7 @@ static xylem_status_t resolve_blocks(xyl_call_t *call, int are_sent,
     return XYLEM_OK;
 }
 
-/* What is sent lies where the blocks go that are received. */
+/* Each block is sent from where a received one goes. */
 static void blocks_send_in_place(xyl_call_t *call)
 {
     call->problem.send_counts = call->problem.recv_counts;
@@ -178,10 +178,10 @@ static void blocks_send_in_place(xyl_call_t *call)
     xyl_layout_acquire(call->sides.send);
 }
 
-/* ---- any ---- */
+/* ---- the problem ---- */
 
-/* From team, args, combiner and sides to the problem; of an alltoallw, whose
- * types are those of its blocks, to its sides as well. */
+/* Finds the problem from team, args, combiner and sides; for an alltoallw,
+ * whose blocks have types, also the sides. */
 static xylem_status_t find_problem(xyl_call_t *call)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->args.coll);
@@ -220,8 +220,8 @@ static xylem_status_t find_problem(xyl_call_t *call)
 
 /* ---- in the reproducible order ---- */
 
-/* Sums in the place of elements; the same plan for all calls, whatever lies
- * where, as stages at its ends know the user's buffers. */
+/* Puts sums in the place of elements. One plan serves all calls, in place or
+ * not, as stages at its ends know the user's buffers. */
 static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
 {
     xylem_coll_args_t *args = &call->args;
@@ -234,9 +234,9 @@ static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
         args->send = XYLEM_IN_PLACE;
 }
 
-/* Replaces the combiner where bits are to depend on contributions alone. A
- * setting is for all calls of a program: a call whose operation has no such
- * form goes in a fixed order. */
+/* Replaces the combiner if bits are to depend on contributions alone. A setting
+ * is for all calls of a program: by a setting, a call whose operation has no
+ * such form goes in a fixed order. */
 static xylem_status_t make_reproducible(xyl_call_t *call)
 {
     const xylem_team_t *team = call->team;

@@ -40,7 +40,7 @@ static uint64_t read_field(uint64_t word, int at, int bits)
     return field(word >> at, bits);
 }
 
-/* 1 and more; what is beyond those predefined may differ. */
+/* 1 and more. All that is not predefined shares one value, and may differ. */
 static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
 {
     return value < predefined ? value + 1 : field(UINT64_MAX, bits);
@@ -84,8 +84,8 @@ static uint64_t settings_of(const xylem_coll_args_t *args)
     return digest(xyl_hash(hash, name, strlen(name)), SETTINGS_BITS);
 }
 
-/* Counts that all ranks have, in bytes, as ranks may describe these by
- * different types. */
+/* A digest and the sum of counts that all ranks have; in bytes, as ranks may
+ * describe blocks by different types. */
 static uint64_t counts_of(const xylem_coll_args_t *args, uint32_t ranks)
 {
     uint64_t unit = xyl_args_common_unit(args), sum = 0, bytes;

@@ -1,8 +1,8 @@
-/* What each collective is, written once: its names, who has which buffer, what
- * varies from rank to rank, and the parameters of its short forms. The calls,
- * their checks, the benchmarks, the binding for MPI and the tests are made of
- * this table or read it. It needs the public header alone, so that programs
- * which do not load the library have it, too. */
+/* The description of each collective, written once: its names, the ranks that
+ * have each buffer, the lengths that vary from rank to rank, and the parameters
+ * of its short forms. The calls, their checks, the benchmarks, the binding for
+ * MPI and the tests are made of this table or read it. It needs the public
+ * header alone, so that programs which do not load the library have it, too. */
 #ifndef XYL_COLLECTIVES_DATA_DESCRIPTION_H
 #define XYL_COLLECTIVES_DATA_DESCRIPTION_H
 
@@ -12,14 +12,14 @@
 
 #include "include/xylem.h"
 
-/* Who has a buffer that matters. */
+/* The ranks that have a buffer that matters. */
 typedef enum xyl_side {
     XYL_SIDE_NOBODY,
     XYL_SIDE_ROOT,
     XYL_SIDE_ALL
 } xyl_side_t;
 
-/* What else there is to say of a collective. */
+/* Further properties of a collective. */
 enum {
     XYL_COLL_ROOTED = 1,
     XYL_COLL_REDUCES = 2,
@@ -36,10 +36,10 @@ enum {
  *   XYLEM_COLL_, name in settings, benchmarks and xylem_NAME
  *   names of MPI's blocking and nonblocking function
  *   the collective after which its list of parameters is named
- *   who sends, who receives, who may say XYLEM_IN_PLACE: XYL_SIDE_
+ *   ranks that send, that receive, that may say XYLEM_IN_PLACE: XYL_SIDE_
  *   XYL_COLL_ flags
  * The binding takes over MPI's functions of the MPI maps; the OWN map is for
- * what has none there. */
+ * collectives that MPI lacks. */
 #define XYL_COLL_MAP(X) XYL_COLL_MPI_MAP(X) XYL_COLL_OWN_MAP(X)
 
 #define XYL_COLL_OWN_MAP(X)
@@ -92,9 +92,9 @@ enum {
 
 typedef struct xyl_coll_traits {
     const char *name;
-    uint8_t sends; /* xyl_side_t: whose `send` matters */
+    uint8_t sends; /* xyl_side_t: ranks whose `send` matters */
     uint8_t receives;
-    uint8_t takes_in_place; /* who may say XYLEM_IN_PLACE */
+    uint8_t takes_in_place; /* ranks that may say XYLEM_IN_PLACE */
     uint8_t has_root;
     uint8_t reduces;
     uint8_t send_blocks; /* `send` has a block per rank */
@@ -109,7 +109,7 @@ typedef struct xyl_coll_traits {
     uint16_t flags;        /* XYL_COLL_, all of them */
 } xyl_coll_traits_t;
 
-/* Of a collective below XYLEM_COLL_COUNT. */
+/* The traits of a collective below XYLEM_COLL_COUNT. */
 static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
 {
 #define XYL_COLL_TRAITS(ID, coll_name, Mpi, Impi, like, who_sends,             \
@@ -136,8 +136,7 @@ static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
     return &traits[coll];
 }
 
-/* The collective of that name, of which capitals are like others;
- * XYLEM_COLL_COUNT: there is none. */
+/* The collective of that name, in capitals or not; XYLEM_COLL_COUNT: none. */
 static inline xylem_coll_t xyl_coll_named(const char *name, size_t bytes)
 {
     unsigned coll = 0;
@@ -155,8 +154,8 @@ static inline int xyl_side_matters(xyl_side_t side, int is_root)
     return side == XYL_SIDE_ALL || (side == XYL_SIDE_ROOT && is_root);
 }
 
-/* Whether a rank has data to give: whose `send` matters, and the root of a
- * broadcast, whose data lie in `recv`. */
+/* 1: a rank has data to give, as its `send` matters, or as it is the root of a
+ * broadcast, with its data in `recv`. */
 static inline int xyl_coll_has_input(xylem_coll_t coll, int is_root)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
@@ -166,8 +165,7 @@ static inline int xyl_coll_has_input(xylem_coll_t coll, int is_root)
                : xyl_side_matters(traits->sends, is_root);
 }
 
-/* Whether blocks of a rank differ in length, those that it sends and those that
- * it receives, too. */
+/* 1: a rank's blocks may differ in length, those that it sends or receives. */
 static inline int xyl_coll_varies(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
@@ -175,7 +173,7 @@ static inline int xyl_coll_varies(xylem_coll_t coll)
     return traits->send_varies || traits->recv_varies || traits->has_neighbors;
 }
 
-/* Whether all ranks have the same recv_counts, at least in bytes. */
+/* 1: all ranks have the same recv_counts, at least in bytes. */
 static inline int xyl_coll_has_common_counts(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
@@ -183,14 +181,14 @@ static inline int xyl_coll_has_common_counts(xylem_coll_t coll)
     return traits->recv_varies && !traits->send_varies && !traits->has_root;
 }
 
-/* Bytes of an element that such counts count; packed types. */
+/* Bytes of an element for such counts; packed types. */
 static inline uint64_t xyl_args_common_unit(const xylem_coll_args_t *args)
 {
     return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
                                                   : args->type);
 }
 
-/* Blocks in the larger buffer of a rank; 1 where there are none. */
+/* Blocks in the larger buffer of a rank; 1 if there are none. */
 static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
                                      uint32_t ranks)
 {
@@ -201,13 +199,13 @@ static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
     return traits->send_blocks || traits->recv_blocks ? ranks : 1;
 }
 
-/* Whether a rank is the root of a call that has one. */
+/* 1: a rank is the root of a call that has one. */
 static inline int xyl_args_is_root(const xylem_coll_args_t *args, uint32_t rank)
 {
     return xyl_coll_traits(args->coll)->has_root && rank == args->root;
 }
 
-/* Whether a rank has something to do with a side of a call. */
+/* 1: a rank sends, or receives, in a call. */
 static inline int xyl_args_sends(const xylem_coll_args_t *args, int is_root)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
@@ -226,8 +224,8 @@ static inline int xyl_args_receives(const xylem_coll_args_t *args, int is_root)
 
 /* ---- arrays ---- */
 
-/* The arrays of xylem_coll_args_t. Columns: member, its side, the flags that a
- * collective has whose arrays it is one of, and those of which it must not be
+/* The arrays of xylem_coll_args_t. Columns: member, its side, the flags of a
+ * collective that has the array, and those of one for which it must not be
  * NULL. */
 #define XYL_ARRAY_MAP(X)                                                       \
     X(send_counts, SEND, XYL_COLL_SEND_VARIES, 0)                              \
@@ -293,7 +291,7 @@ static inline size_t xyl_array_bytes(const xyl_array_t *array,
     return ranks * array->element_bytes;
 }
 
-/* Whether a rank has it, and somebody may look at it. */
+/* 1: a rank has the array, and it may be read. */
 static inline int xyl_array_matters(const xyl_array_t *array,
                                     const xylem_coll_args_t *args, int is_root)
 {
@@ -304,7 +302,7 @@ static inline int xyl_array_matters(const xyl_array_t *array,
                : xyl_args_receives(args, is_root);
 }
 
-/* Those that do not matter become NULL: nobody may look at them. */
+/* Makes arrays that do not matter NULL: they must not be read. */
 static inline void xyl_arrays_leave_out(xylem_coll_args_t *args, int is_root)
 {
     const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
@@ -314,7 +312,7 @@ static inline void xyl_arrays_leave_out(xylem_coll_args_t *args, int is_root)
             xyl_array_set(array, args, NULL);
 }
 
-/* Whether a collective has any. */
+/* 1: a collective has arrays. */
 static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 {
     return xyl_coll_varies(coll);

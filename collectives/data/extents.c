@@ -21,7 +21,7 @@ static void runs_add(xyl_extents_t *extents, uint64_t at, uint64_t bytes)
         extents->runs[extents->count++] = (xyl_run_t){at, bytes};
 }
 
-/* Blocks in the problem's packed bytes. */
+/* Adds blocks of the problem's packed bytes. */
 static void runs_add_blocks(xyl_extents_t *extents,
                             const xyl_problem_t *problem,
                             const uint64_t *counts, const uint64_t *displs)
@@ -41,7 +41,7 @@ static void extend(xyl_extents_t *extents, int64_t low, int64_t high)
         extents->high = high;
 }
 
-/* Elements between two are between them, too. */
+/* A run's other elements lie between its first and its last. */
 static void find_span(xyl_extents_t *extents)
 {
     const xyl_layout_t *layout = extents->layout;
@@ -82,9 +82,9 @@ static uint64_t unit_of(const xyl_call_t *call)
                : call->problem.count;
 }
 
-/* ---- what is given ---- */
+/* ---- input ---- */
 
-/* In place, of collectives in which a rank gives a block of what it gets. */
+/* In place, for collectives in which a rank gives one block of what it gets. */
 static void runs_of_own_block(const xyl_call_t *call, uint64_t unit,
                               xyl_extents_t *extents)
 {
@@ -141,7 +141,7 @@ void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
     *extents_out = extents;
 }
 
-/* ---- what is received ---- */
+/* ---- result ---- */
 
 static void runs_of_result(const xyl_call_t *call, xyl_extents_t *extents)
 {

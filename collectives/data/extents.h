@@ -1,5 +1,5 @@
-/* Which bytes of a buffer a call is about on a rank, so that these can be
- * brought somewhere else and back, and no others. */
+/* The bytes of a buffer that a call uses on a rank, so that these, and no
+ * others, can be brought somewhere else and back. */
 #ifndef XYL_COLLECTIVES_DATA_EXTENTS_H
 #define XYL_COLLECTIVES_DATA_EXTENTS_H
 
@@ -21,12 +21,11 @@ typedef struct xyl_extents {
 /* The most runs that a side of a call has. */
 uint32_t xyl_extents_most(const xyl_call_t *call);
 
-/* The extents of the rank's input in the user's buffer; where a call is in
- * place that is the buffer for the result. `runs`: room for xyl_extents_most.
- */
+/* The extents of the rank's input in the user's buffer, which for a call in
+ * place is that of the result. `runs`: room for xyl_extents_most. */
 void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
                           xyl_extents_t *extents_out);
-/* The extents of its result. */
+/* The extents of the rank's result. */
 void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out);
 

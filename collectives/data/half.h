@@ -2,12 +2,12 @@
  * sign, 5 exponent, 10 mantissa bits) and bfloat16, the upper half of a
  * binary32. Conversions are exact upwards, and round to nearest, ties to even,
  * downwards. For binary16 they give what the processor's own instructions do,
- * but that these make NaNs quiet upwards, too; those for bfloat16 are of no use
- * here, as they flush subnormal numbers to zero.
+ * but that these make NaNs quiet upwards, too; the processor's for bfloat16 are
+ * of no use here, as they flush subnormal numbers to zero.
  *
- * Made to be vectorised: no branches, signed comparisons of what is never
- * negative, and no step wider than it must be. Pure; any thread. Included by
- * the kernels: everything is static. */
+ * Made to be vectorised: no branches, signed comparisons of numbers that are
+ * never negative, and no step wider than it must be. Pure; any thread. Included
+ * by the kernels: everything is static. */
 #ifndef XYL_COLLECTIVES_DATA_HALF_H
 #define XYL_COLLECTIVES_DATA_HALF_H
 
@@ -28,8 +28,8 @@ static inline float xyl_float_of_bits(uint32_t bits)
     return (xyl_float_bits_t){.bits = bits}.value;
 }
 
-/* Both are computed: a compiler must not make a branch of it, as it does of ?:
- * when one side is a floating-point operation. */
+/* Computes both: a compiler must not make a branch of the choice, as it does of
+ * ?: when one side is a floating-point operation. */
 static inline uint32_t xyl_choose(int condition, uint32_t yes, uint32_t no)
 {
     uint32_t mask = 0 - (uint32_t)condition;
@@ -56,8 +56,8 @@ static inline float xyl_float_of_bfloat16(uint16_t half)
 
 /* The upper half is the result. Just less than half of the last digit that
  * stays is added, and half of it when that digit is odd; carries go into the
- * exponent, as they should. A NaN must have nothing in its lower half, then
- * nothing is carried: those have that come from operands that were bfloat16. */
+ * exponent, as they should. A NaN must have nothing in its lower half, as NaNs
+ * from bfloat16 operands have: then nothing is carried. */
 static inline uint32_t xyl_bfloat16_round(float value)
 {
     uint32_t bits = xyl_bits_of_float(value);

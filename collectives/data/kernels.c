@@ -225,7 +225,7 @@ typedef uint32_t __attribute__((aligned(2), may_alias)) two_bfloat16_t;
                            16);                                                \
     }
 
-/* One of the operands as it is, so nothing needs to be converted. */
+/* The result is one of the operands, so nothing needs to be converted. */
 #define KERNELS_HALF_ORDERED(name, infinity)                                   \
     KERNEL(min, name, uint16_t, xyl_half_choose(l, r, infinity, l, r))         \
     KERNEL(max, name, uint16_t, xyl_half_choose(r, l, infinity, l, r))

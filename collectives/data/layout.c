@@ -1,6 +1,6 @@
 /* Packing and unpacking are the same walk through a layout with the two sides
- * of the copy exchanged. The walk takes the pattern of the innermost level as
- * its unit: first what is left of one, then whole ones in rows, then a part.
+ * of the copy exchanged. The unit of the walk is the pattern of the innermost
+ * level: first the rest of a pattern, then whole patterns in rows, then a part.
  *
  * Whole patterns are moved block by block, not pattern by pattern: the k-th
  * block of some hundred patterns in a row is a strided copy with both strides
@@ -80,8 +80,8 @@ typedef struct walk {
     int is_packing;
     char *base, *packed;
     uint64_t digits[XYL_LAYOUT_LEVELS_MAX]; /* which repetition of each */
-    /* From `base` to the pattern. It wraps around rather than overflow, as
-     * behind the last element there need not be an address. */
+    /* From `base` to the pattern. It may wrap around, as behind the last
+     * element there need not be an address. */
     uint64_t at;
 } walk_t;
 
@@ -90,7 +90,7 @@ static const xyl_level_t *innermost(const xyl_layout_t *layout)
     return &layout->levels[layout->level_count - 1];
 }
 
-/* To a packed offset; returns how far it is into the pattern. */
+/* Goes to a packed offset; returns how far that is into the pattern. */
 static uint64_t walk_to(walk_t *walk, uint64_t offset)
 {
     const xyl_layout_t *layout = walk->layout;
@@ -106,7 +106,7 @@ static uint64_t walk_to(walk_t *walk, uint64_t offset)
     return offset;
 }
 
-/* Over patterns, at most to the end of the innermost level. */
+/* Goes over patterns, at most to the end of the innermost level. */
 static void walk_on(walk_t *walk, uint64_t patterns)
 {
     const xyl_level_t *levels = walk->layout->levels;
@@ -122,8 +122,8 @@ static void walk_on(walk_t *walk, uint64_t patterns)
     }
 }
 
-/* Pieces that lie `offset` bytes behind the pattern and `packed` bytes behind
- * the packed place. */
+/* Moves pieces that lie `offset` bytes behind the pattern and `packed` bytes
+ * behind the packed place. */
 static void move_pieces(const walk_t *walk, int64_t offset, int64_t stride,
                         uint64_t packed, uint64_t packed_stride, uint64_t count,
                         uint64_t bytes)
@@ -137,7 +137,8 @@ static void move_pieces(const walk_t *walk, int64_t offset, int64_t stride,
         copy_strided(user, dense, count, (size_t)bytes);
 }
 
-/* One block of `patterns` patterns in a row. The longer loop goes inside. */
+/* Moves one block of `patterns` patterns in a row. The longer loop is
+ * inside. */
 static void move_layout_block(const walk_t *walk, const xyl_block_t *block,
                               uint64_t patterns)
 {
@@ -156,7 +157,7 @@ static void move_layout_block(const walk_t *walk, const xyl_block_t *block,
                         block->bytes, block->repeat, block->bytes);
 }
 
-/* Whole patterns, at most to the end of the innermost level. */
+/* Moves whole patterns, at most to the end of the innermost level. */
 static void move_patterns(walk_t *walk, uint64_t patterns)
 {
     const xyl_layout_t *layout = walk->layout;
@@ -191,7 +192,7 @@ static uint64_t layout_block_at(const xyl_layout_t *layout, uint64_t packed)
     return first;
 }
 
-/* At most `bytes` bytes of a block, from packed byte `inside` of it on; returns
+/* Moves at most `bytes` bytes of a block, from packed byte `inside` on; returns
  * how many there were. */
 static uint64_t move_part_of_block(walk_t *walk, const xyl_block_t *block,
                                    uint64_t inside, uint64_t bytes)
@@ -226,7 +227,7 @@ static uint64_t move_part_of_block(walk_t *walk, const xyl_block_t *block,
     return done;
 }
 
-/* Packed bytes [from, from + bytes) of a pattern, which they do not leave. */
+/* Moves packed bytes [from, from + bytes) of one pattern. */
 static void move_part(walk_t *walk, uint64_t from, uint64_t bytes)
 {
     const xyl_layout_t *layout = walk->layout;
@@ -268,7 +269,7 @@ static void transfer(walk_t *walk, uint64_t offset, uint64_t bytes)
 void xyl_layout_pack(const xyl_layout_t *layout, const void *base,
                      uint64_t offset, size_t bytes, void *packed)
 {
-    /* Only read: is_packing says which way bytes go. */
+    /* `base` is only read: is_packing says which way bytes go. */
     walk_t walk = {.layout = layout,
                    .is_packing = 1,
                    .base = (char *)(uintptr_t)base,

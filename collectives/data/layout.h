@@ -34,7 +34,7 @@ typedef struct xyl_layout {
     _Atomic uint32_t references;
 } xyl_layout_t;
 
-/* Of what is read, and what is written; NULL: plain. */
+/* The layouts of the buffers that are read, and written; NULL: plain. */
 typedef struct xyl_layouts {
     const xyl_layout_t *send, *recv;
 } xyl_layouts_t;

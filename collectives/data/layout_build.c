@@ -3,7 +3,7 @@
  * 2^63 bytes from its address and from each other, so that no offset and no
  * distance of pieces can overflow afterwards. Then the blocks. A single part
  * keeps its nest and gets a level around it. Several parts have no nest in
- * common: theirs are unrolled into one list of blocks, which joins neighbours
+ * common: they are unrolled into one list of blocks, which joins neighbours
  * and finds pieces at equal distances again as it grows. */
 #include "collectives/data/layout_build.h"
 
@@ -154,7 +154,7 @@ static int64_t last_piece(const xyl_block_t *block)
     return block->offset + (int64_t)(block->repeat - 1) * block->stride;
 }
 
-/* Makes two blocks one of pieces at equal distances, if they are that. */
+/* Joins two blocks if their pieces lie at equal distances; 0: they do not. */
 static int block_fold(xyl_block_t *first, const xyl_block_t *second)
 {
     int64_t stride = second->offset - last_piece(first);
@@ -183,9 +183,9 @@ static int reserve(build_t *build)
     return 1;
 }
 
-/* Lets the last block of the list grow by a piece behind it. Of pieces at
- * equal distances the last one grows, by itself: then `block` is what is to be
- * appended. 1: done. */
+/* Lets the last block of the list grow by a piece behind it. If the last block
+ * has several pieces, only its last one grows: this leaves the list, and
+ * becomes `block`, still to be appended. 1: done. */
 static int block_join(build_t *build, xyl_block_t *block)
 {
     xyl_block_t *last = &build->blocks[build->block_count - 1];
@@ -221,8 +221,9 @@ static int append(build_t *build, xyl_block_t block)
     return 1;
 }
 
-/* Steps through a nest like an odometer; 0: through. `at` wraps around: on its
- * way it is an address of a pattern, which need not be near its bytes. */
+/* Steps through a nest like an odometer; 0: at its end. `at` may wrap around:
+ * it is the address of a pattern, which need not be near the pattern's
+ * bytes. */
 static int nest_step(const xyl_layout_t *layout, uint64_t *digits, uint64_t *at)
 {
     uint32_t i;
@@ -294,7 +295,7 @@ static int goes_on(const xyl_level_t *outer, uint64_t repeat, int64_t stride)
            outer->stride == reach;
 }
 
-/* Moves the innermost level into a block that is alone; 0: cannot be. */
+/* Moves the innermost level into the only block; 0: that cannot be. */
 static int absorb(build_t *build)
 {
     xyl_block_t *block = build->blocks;
@@ -475,7 +476,7 @@ xylem_status_t xyl_layout_create(const xyl_layout_part_t *parts,
 
 void xyl_layout_acquire(const xyl_layout_t *layout)
 {
-    /* The count is not part of what is constant. */
+    /* The count is the only part of a layout that changes. */
     _Atomic uint32_t *references =
         &((xyl_layout_t *)(uintptr_t)layout)->references;
 

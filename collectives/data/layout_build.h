@@ -1,6 +1,6 @@
 /* Making layouts out of other layouts, and holding them. A layout that is made
- * has one reference; whoever needs it for longer than the call that showed it
- * acquires one more. Any thread. */
+ * has one reference; a holder that needs it for longer than the call that
+ * showed it acquires one more. Any thread. */
 #ifndef XYL_COLLECTIVES_DATA_LAYOUT_BUILD_H
 #define XYL_COLLECTIVES_DATA_LAYOUT_BUILD_H
 
@@ -31,7 +31,7 @@ xylem_status_t xyl_layout_create(const xyl_layout_part_t *parts,
                                  xyl_layout_t **layout_out);
 
 void xyl_layout_acquire(const xyl_layout_t *layout);
-/* The last one frees it. NULL is allowed. */
+/* The last release frees the layout. NULL is allowed. */
 void xyl_layout_release(const xyl_layout_t *layout);
 
 #endif

@@ -49,7 +49,7 @@ static int edges_have_own(const xyl_edges_t *edges)
     return edges->known != 0 && edges->sorted[0].step == 0;
 }
 
-/* Of a block that arrives. */
+/* Finds the bytes of a block that arrives. */
 static xylem_status_t received_find(const xyl_problem_t *problem,
                                     xyl_neighbors_t *neighbors)
 {
@@ -71,7 +71,8 @@ static xylem_status_t received_find(const xyl_problem_t *problem,
     return XYLEM_OK;
 }
 
-/* The only edge whose other end is known here. */
+/* Checks the edge to this rank itself, the only one whose two ends are
+ * known. */
 static xylem_status_t own_edges_check(const xyl_problem_t *problem,
                                       const xyl_neighbors_t *neighbors)
 {

@@ -1,18 +1,17 @@
 /* The edges of a sparse graph at one rank, as a call of a neighborhood
  * collective names them: checked, without nobody (UINT32_MAX), and in an order
- * by which no rank need wait in a circle.
+ * by which ranks need not wait in a circle.
  *
- * Both ends of an edge have it as their (receiver - sender modulo ranks)-th: so
- * ranks do not begin all with the same neighbour; and of all edges that are
- * left, the one that comes first in this order is the first of its sender and
- * of its receiver. An edge that a rank names several times stands there as
- * often. */
+ * Both ends sort an edge by its step, (receiver - sender) modulo ranks. So
+ * ranks do not all begin with the same neighbour; and of all edges that are
+ * left, the first in this order is the first of its sender and of its receiver.
+ * An edge that a rank names several times is there as often. */
 #ifndef XYL_COLLECTIVES_DATA_NEIGHBORS_H
 #define XYL_COLLECTIVES_DATA_NEIGHBORS_H
 
 #include "collectives/data/problem.h"
 
-/* One end of this rank's edges: `index` of the list that names it. */
+/* An edge of this rank, which is entry `index` of the list that names it. */
 typedef struct xyl_edge {
     uint32_t step; /* in the order above; 0: to itself */
     uint32_t index;
@@ -23,7 +22,7 @@ typedef struct xyl_edges {
     const uint32_t *peers; /* the list, borrowed from the call */
     uint32_t count;
     xyl_edge_t *sorted; /* [known]; equal ones by index */
-    uint32_t known;     /* without nobody */
+    uint32_t known;     /* entries other than nobody */
 } xyl_edges_t;
 
 typedef struct xyl_neighbors {
@@ -31,21 +30,22 @@ typedef struct xyl_neighbors {
     uint64_t sent, received; /* bytes of a block, packed */
 } xyl_neighbors_t;
 
-/* Of the problem's call; without one nobody has neighbours. To be ended
- * whatever it returns: XYLEM_OK; XYLEM_ERR_NO_MEMORY; XYLEM_ERR_INVALID_ARG,
- * said by xyl_fail: a rank that is none, blocks beyond the address space, an
- * edge to itself that has one end, or two lengths. */
+/* Finds the neighbours in the problem's call; none if it has no call. The
+ * caller ends them whatever this returns: XYLEM_OK; XYLEM_ERR_NO_MEMORY;
+ * XYLEM_ERR_INVALID_ARG, said by xyl_fail: a neighbour that is no rank, blocks
+ * beyond the address space, an edge to itself that has one end, or two
+ * lengths. */
 xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
                                   xyl_neighbors_t *neighbors);
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);
 
-/* Edge i of the order; 1: it is not the same as the one before. */
+/* 1: edge i of the order is not the same as the one before. */
 static inline int xyl_edges_is_new(const xyl_edges_t *edges, uint32_t i)
 {
     return i == 0 || edges->sorted[i - 1].step != edges->sorted[i].step;
 }
 
-/* The rank at its other end. */
+/* The rank at the other end of edge i. */
 static inline uint32_t xyl_edges_peer(const xyl_edges_t *edges, uint32_t i)
 {
     return edges->peers[edges->sorted[i].index];

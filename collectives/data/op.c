@@ -13,7 +13,7 @@
 /* Set in every XYLEM_TYPE_BLOCK; the other bits are the bytes. */
 static const xylem_type_t block_bit = UINT32_C(0x80000000);
 
-/* What users declare and what the kernels read is laid out alike. */
+/* The users' types and those of the kernels are laid out alike. */
 _Static_assert(sizeof(xyl_complex_float32_t) == sizeof(float complex) &&
                    sizeof(xyl_complex_float64_t) == sizeof(double complex) &&
                    sizeof(xyl_complex_long_double_t) ==
@@ -60,7 +60,7 @@ const char *xylem_op_name(xylem_op_t op)
 
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type)
 {
-    /* Of each class of types, whether what is defined on it is exact. */
+    /* Whether all operations on a class of types are exact. */
     enum {
         EXACT_RAW = 1,
         EXACT_INTEGER = 1,

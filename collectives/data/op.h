@@ -21,8 +21,9 @@ xyl_isa_t xyl_isa_best(void); /* of this machine */
 xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
 
 /* 1 when a predefined operation gives the same bits in whatever order
- * contributions are combined. Not MIN and MAX of floating-point numbers, where
- * it shows in NaN and in the signs of zeros, nor pairs, whose gaps it may. */
+ * contributions are combined. Not MIN and MAX of floating-point numbers: the
+ * order shows in NaN and in the signs of zeros. Nor pairs: it may show in their
+ * gaps. */
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
 
 #endif

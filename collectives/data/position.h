@@ -1,7 +1,6 @@
-/* Where something lies, for whoever writes down what is to be done with it:
- * actions of schedules, and steps of node programs. Buffers have no addresses
- * there, so that what is written serves any number of starts with others.
- */
+/* Positions in buffers, for actions of schedules and steps of node programs.
+ * Buffers have no addresses there, so that one schedule or program serves any
+ * number of starts with other buffers. */
 #ifndef XYL_COLLECTIVES_DATA_POSITION_H
 #define XYL_COLLECTIVES_DATA_POSITION_H
 
@@ -15,8 +14,8 @@ typedef enum xyl_buffer {
     /* On the board of a node: */
     XYL_BUFFER_LINE = XYL_BUFFER_PRIVATE_COUNT, /* of a seat:
                                   XYL_BOARD_INLINE_BYTES beside its count */
-    XYL_BUFFER_INPUT, /* of a seat: what it has published, in the window or
-                         where it lies */
+    XYL_BUFFER_INPUT, /* of a seat: the input that it has published, in the
+                         window or where it lies */
     XYL_BUFFER_BOARD  /* the window behind all inputs */
 } xyl_buffer_t;
 
@@ -52,7 +51,7 @@ static inline xyl_position_t xyl_position_plus(xyl_position_t position,
     return position;
 }
 
-/* Where SEND and RECV begin further on. */
+/* Moves a position of SEND or RECV to where these begin further on. */
 static inline void xyl_position_shift(xyl_position_t *position,
                                       uint64_t send_at, uint64_t recv_at)
 {

@@ -1,7 +1,7 @@
-/* What is to be solved, as one rank sees it: who has which blocks, how long
- * they are and where they lie. Found once for a call (data/call.h); writers of
- * schedules and of node programs read it, and levels make smaller ones of it.
- */
+/* The problem of a collective, as one rank sees it: the blocks of each rank,
+ * their lengths and their places. It is found once for a call (data/call.h);
+ * writers of schedules and of node programs read it, and levels make smaller
+ * ones of it. */
 #ifndef XYL_COLLECTIVES_DATA_PROBLEM_H
 #define XYL_COLLECTIVES_DATA_PROBLEM_H
 
@@ -14,12 +14,12 @@ struct xyl_limits;
 
 /* Where the buffers of a call lie, as far as all its ranks know alike. */
 typedef enum xyl_memory {
-    XYL_MEMORY_HOST, /* a rank that has others uses mirrors of its own accord */
-    XYL_MEMORY_GPUS  /* in memory of GPUs on some: ranks tell one another */
+    XYL_MEMORY_HOST, /* a rank with others uses mirrors of its own accord */
+    XYL_MEMORY_GPUS  /* in memory of GPUs on some: ranks tell each other */
 } xyl_memory_t;
 
-/* What is found of a call beside its arguments, alike on all ranks; all 0
- * where there is nothing particular. */
+/* Facts of a call beside its arguments, alike on all ranks; all 0: nothing
+ * particular. */
 typedef struct xyl_way {
     uint16_t memory;    /* xyl_memory_t */
     uint16_t has_board; /* its tag has a board: node/tagged.h */
@@ -35,19 +35,19 @@ static inline int xyl_way_is(xyl_way_t a, xyl_way_t b)
     return ((a.memory ^ b.memory) | (a.has_board ^ b.has_board)) == 0;
 }
 
-/* What a program in the memory of a node is written for, beside the problem.
- * Equal on its ranks. */
+/* The node's part of a problem, for a program in the memory of a node. Equal on
+ * its ranks. */
 typedef struct xyl_problem_on_node {
     const struct xyl_limits *limits; /* data/limits.h */
     uint64_t window_bytes;           /* at most, for one piece */
-    uint64_t long_window_bytes;      /* the same where two in turn will do */
+    uint64_t long_window_bytes;      /* the same if two in turn will do */
     uint64_t share_bytes; /* from this length on input may be read where it
                              lies; 0: never */
-    /* [ranks] the lowest rank of those near it; NULL: all are in one group */
+    /* [ranks] the lowest rank of each one's group; NULL: there is one group */
     const uint32_t *group_of;
-    int roots_in_turn; /* each rank is the root of a like problem, now */
-    int is_level;      /* of several: what seats have is not all there is */
-    int is_for_one;    /* and one rank, of all nodes, gets the result */
+    int roots_in_turn; /* each rank is now the root of such a problem */
+    int is_level;      /* 1: a level: seats have a part of the data */
+    int is_for_one;    /* a level, for one rank of all nodes */
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in
@@ -65,13 +65,13 @@ typedef struct xyl_problem_on_node {
  * to a rank lies where its block goes. */
 typedef struct xyl_problem {
     xylem_coll_t coll;
-    /* Of the call, for what only this collective has; borrowed. NULL: levels
-     * have made the problem, or somebody asks without a call. */
+    /* The call's, for parameters that only its collective has; borrowed. NULL:
+     * levels have made the problem, or there is no call. */
     const xylem_coll_args_t *args;
     uint32_t rank, ranks, root; /* of those that take part */
     uint64_t count;
-    /* [ranks] of the side that has blocks, where this rank knows them; NULL:
-     * regular. Either of counts and displs may be. Borrowed. */
+    /* [ranks] of the side that has blocks, if this rank knows them; NULL:
+     * regular. Counts or displs alone may be NULL. Borrowed. */
     const uint64_t *send_counts, *send_displs;
     const uint64_t *recv_counts, *recv_displs;
     size_t element_bytes; /* packed */
@@ -81,27 +81,28 @@ typedef struct xyl_problem {
     int combines_sums;    /* made of the user's numbers, see data/binned.h */
     int has_tag;          /* nothing may depend on the order of calls */
     int tag_has_board;    /* on one node: node/tagged.h */
-    uint32_t labels_max;  /* of the messages of a schedule; 0: as it wishes */
-    int shares_memory;    /* all ranks live on one node and can */
-    int on_device; /* and tell one another of buffers in memory of GPUs, of
-                      which kernels may do what the collective does */
-    const char *off_device; /* else why not, a static string that may follow the
-                               name of an algorithm; NULL: so are all others */
-    int side_by_side;       /* no ranks take turns on a GPU */
-    int is_unasked;         /* the user says where all buffers lie */
-    int fills_nodes;        /* ranks are numbered node after node */
-    uint32_t radix;         /* 0: the algorithm's own choice */
+    uint32_t labels_max;  /* of the messages of a schedule; 0: any number */
+    int shares_memory;    /* all ranks are on one node and share memory */
+    int on_device; /* ranks also tell each other of buffers in memory of GPUs,
+                      where kernels may run the collective */
+    const char
+        *off_device;  /* else why not, a static string to follow an algorithm's
+                         name; NULL: there are no buffers in memory of GPUs */
+    int side_by_side; /* no ranks take turns on a GPU */
+    int is_unasked;   /* the user says where all buffers lie */
+    int fills_nodes;  /* ranks are numbered node after node */
+    uint32_t radix;   /* 0: the algorithm's own choice */
     uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */
     xyl_problem_on_node_t node;
 } xyl_problem_t;
 
-/* Of the message, or of each block. */
+/* Bytes of the message, or of each block. */
 static inline uint64_t xyl_problem_bytes(const xyl_problem_t *problem)
 {
     return problem->count * problem->element_bytes;
 }
 
-/* 1 where this rank knows that blocks differ. */
+/* 1 if this rank knows of blocks that may differ. */
 static inline int xyl_problem_varies(const xyl_problem_t *problem)
 {
     return problem->send_counts != NULL || problem->recv_counts != NULL;
@@ -121,8 +122,7 @@ static inline uint64_t xyl_block_at(const xyl_problem_t *problem,
     return displs == NULL ? problem->count * rank : displs[rank];
 }
 
-/* ---- those of the large buffer: received, unless only senders have any ----
- */
+/* ---- blocks of the large buffer: received, if any have arrays ---- */
 
 static inline uint64_t xyl_problem_block(const xyl_problem_t *problem,
                                          uint32_t rank)

@@ -22,7 +22,8 @@ void xyl_schedule_fini(xyl_schedule_t *schedule)
     schedule->orders = NULL;
 }
 
-/* Room for one more in an array; NULL: none, and the error is kept. */
+/* Makes room for one more in an array, and returns the array. If there is no
+ * memory, it is the old one, and `status` keeps the error. */
 static void *actions_grow(xyl_schedule_t *schedule, void *array, uint32_t count,
                           uint32_t *capacity, size_t bytes)
 {

@@ -58,12 +58,11 @@ typedef struct xyl_schedule {
     uint32_t count, capacity;
     xyl_order_t *orders;
     uint32_t order_count, order_capacity;
-    /* One more than the highest; it says how many sequence numbers the stage
-     * takes. Where ranks differ in it, the writer sets a bound that is equal on
-     * all. */
+    /* The highest label plus 1; the stage's sequence numbers follow from it. If
+     * ranks differ in it, the writer sets a bound that is equal on all. */
     uint32_t labels;
     uint32_t flight_max;  /* sends, and receives, under way at once; 0: any
-                             number. Only where every rank posts the
+                             number. Only if every rank posts the
                              messages of a pair in the same order */
     uint64_t temp_count;  /* elements of the temporary buffer */
     size_t element_bytes; /* packed */
@@ -94,7 +93,7 @@ xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_position_t to,
                                xyl_action_t after);
 xyl_action_t xyl_schedule_nothing(xyl_schedule_t *schedule, xyl_action_t after);
 
-/* What is finished when both are: one of them where the other is
+/* An action that is finished when both are. It is one of them if the other is
  * XYL_ACTION_NONE. */
 xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
                                xyl_action_t other);
@@ -104,8 +103,7 @@ xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
 void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
                         xyl_action_t after);
 
-/* What is written so far begins that many elements further on in SEND and
- * RECV. */
+/* Moves what is written so far by so many elements in SEND and RECV. */
 void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
                         uint64_t recv_at);
 

@@ -13,7 +13,7 @@ enum { ARRAYS = XYL_SIDES_ARRAYS };
 typedef struct counted {
     xylem_type_t *type;
     size_t *count;
-    const uint64_t **arrays[ARRAYS]; /* NULL: none, as is one that is NULL */
+    const uint64_t **arrays[ARRAYS]; /* NULL: none; nor if *array is NULL */
 } counted_t;
 
 /* Products that do not fit become UINT64_MAX, which the checks of lengths
@@ -50,7 +50,7 @@ static xylem_status_t count_in_bytes(uint32_t ranks, uint64_t bytes,
     return XYLEM_OK;
 }
 
-/* One type: replaced in place, with what counts it. */
+/* Replaces one type, and all that counts its elements, in place. */
 static xylem_status_t replace(const xylem_team_t *team,
                               const counted_t *counted, xyl_sides_t *sides,
                               const xyl_layout_t **layout, int *is_empty)
@@ -69,7 +69,7 @@ static xylem_status_t replace(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Nobody looks at it. */
+/* 1: the call's type is not read. */
 static int has_no_type(const xylem_coll_args_t *args)
 {
     return xyl_coll_traits(args->coll)->has_own_types ||

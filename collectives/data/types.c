@@ -16,7 +16,7 @@ static xyl_type_table_t *types_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TYPES];
 }
 
-/* Frees what the user has not destroyed. */
+/* Frees the types that the user has not destroyed. */
 static void types_end(xylem_context_t *context)
 {
     xyl_type_table_t *table = types_of(context);
@@ -93,8 +93,8 @@ static xyl_type_place_t *type_place_of(xyl_type_table_t *table,
 
 /* ---- elements ---- */
 
-/* `count` elements of a type at `offset`, one behind the other. What is found
- * has been acquired. */
+/* Finds `count` elements of a type at `offset`, one behind the other. The
+ * layout found is acquired. */
 static xylem_status_t part_find(xylem_context_t *context, xylem_type_t type,
                                 int64_t offset, uint64_t count,
                                 xyl_layout_part_t *part_out)
@@ -153,7 +153,7 @@ xylem_status_t xyl_layout_find(xylem_context_t *context, xylem_type_t type,
 
 /* ---- many parts ---- */
 
-/* Where the parts of a layout come from: one of the three. */
+/* The source of a layout's parts: `parts`, or counts with offsets or displs. */
 typedef struct source {
     size_t count;
     const xylem_type_part_t *parts; /* else: */

@@ -13,7 +13,7 @@ static xyl_user_op_t *user_ops_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_OPS];
 }
 
-/* What is behind a handle; NULL: nothing. */
+/* The operation of a handle; NULL: none. */
 static xyl_user_op_t *user_op_find(const xylem_context_t *context,
                                    xylem_op_t op)
 {
@@ -118,8 +118,9 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
                         "xylem_op_destroy: there is no operation %u of the "
                         "user's",
                         op);
-    /* What others still need may be combined by it. For anything else nobody
-     * waits here: that may wait for what this rank does next. */
+    /* Detached collectives, which other ranks still need, may combine by the
+     * operation. This call waits for nothing else, which might wait for this
+     * rank's next call. */
     if (!xyl_engine_in_callback(&context->engine))
         (void)xyl_driver_wait(&context->driver, is_not_detached,
                               &user->detached, UINT64_MAX);

@@ -17,14 +17,13 @@ typedef struct xyl_user_op {
     _Atomic uint32_t detached; /* collectives that combine by it */
 } xyl_user_op_t;
 
-/* What combines, for args->op on args->type: a kernel, or the user's function.
- */
+/* Finds the kernel, or the user's function, of args->op on args->type. */
 xylem_status_t xyl_combiner_find(xylem_context_t *context,
                                  const xylem_coll_args_t *args,
                                  xyl_combiner_t *combiner_out);
 
-/* Where those that are detached are counted that combine by it, so that it is
- * there until they are over; NULL: it is none of the user's. */
+/* The count of detached collectives that combine by `op`; the operation stays
+ * until they are over. NULL: `op` is none of the user's. */
 _Atomic uint32_t *xyl_user_op_detached(const xylem_context_t *context,
                                        xylem_op_t op);
 
