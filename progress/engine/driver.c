@@ -83,8 +83,8 @@ static void announce_sleep(xyl_engine_t *engine, int is_asleep)
 }
 
 /* The owner has been idle. It announces its sleep, looks for work once more,
- * then sleeps: this look finds a task submitted, or a flag set, before the
- * announcement; a later one ends the sleep. */
+ * then sleeps. This look finds each task or flag from before the announcement;
+ * a later task or flag ends the sleep. */
 static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 {
     xyl_engine_t *engine = driver->engine;

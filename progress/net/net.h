@@ -22,8 +22,8 @@
  * - The buffer of a send belongs to the net from the call until the event; the
  *   buffer of a receive, from when its message is sent. Before, the net leaves
  *   the buffer alone: an in-place allreduce still sends its contents. The net
- *   writes only the message's bytes there: the caller may read bytes that equal
- *   them meanwhile.
+ *   writes only the message's bytes there: if the buffer holds equal bytes
+ *   already, the caller may read these meanwhile.
  * All functions are called by the progressing thread, except where noted.
  */
 #ifndef XYL_PROGRESS_NET_NET_H
@@ -54,7 +54,7 @@ typedef struct xyl_net_params {
 } xyl_net_params_t;
 
 typedef struct xyl_net_ops {
-    const char *name; /* at most XYL_PEERS_NET_BYTES characters */
+    const char *name; /* at most XYL_REACH_NET_BYTES characters */
     unsigned capabilities;
     /* Returns owned (free with destroy). A failure leaves a text. */
     xylem_status_t (*create)(const xyl_net_params_t *params,

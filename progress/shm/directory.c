@@ -21,7 +21,8 @@
  *
  * A rank cannot join an entry that ends. If the rank enters the same key
  * meanwhile it takes another entry, with another range, which is already clear.
- * So no rank waits for a range to be cleared, or maps a range meanwhile.
+ * So no rank waits for a range to be cleared, or maps one that is being
+ * cleared.
  *
  * The generation changes with each change of state, but not with the users. So
  * if the word has not changed, a key read after it was the entry's key.

@@ -207,9 +207,9 @@ typedef struct xyl_config {
     uint64_t field;
     XYL_CONFIG_MAP(XYL_CONFIG_FIELD)
 #undef XYL_CONFIG_FIELD
-    char *content[XYL_CONFIG_FILES_MAX]; /* of files, which texts lie in */
-    char *settings;                      /* copies of those given, likewise */
-    int tuning_is_found; /* nobody has set XYLEM_TUNING, but there is a file */
+    char *content[XYL_CONFIG_FILES_MAX]; /* of files; texts point into it */
+    char *settings;      /* copies of the caller's; texts point into them */
+    int tuning_is_found; /* XYLEM_TUNING is not set, but a table was found */
 } xyl_config_t;
 
 /* One row of the table, for programs that print it. */

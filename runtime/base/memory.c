@@ -7,7 +7,7 @@
 enum {
     ARENA_ALIGN = 16,
     ARENA_ALIGN_BIG_BYTES = 4096,
-    ARENA_BLOCK_BYTES = 4096 /* first block; later ones fit what is asked */
+    ARENA_BLOCK_BYTES = 4096 /* the smallest block */
 };
 
 /* Every arena block begins with this, padded to XYL_MEMORY_ALIGN. */

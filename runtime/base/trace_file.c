@@ -1,5 +1,4 @@
-/* Writes the trace as JSON, event by event; what a viewer needs to
- * know is that
+/* Writes the trace as JSON, event by event. Its form for viewers:
  *
  *   a node is a process and a rank a thread, numbered from 1: viewers take the
  *   process and the thread 0 for the system's idle ones;

@@ -30,7 +30,7 @@ xylem_status_t xyl_switches_parse(const char *file, const char *text,
 /* Accepts NULL. */
 void xyl_switches_free(xyl_switches_t *switches);
 
-/* The hash of the file's text. */
+/* The hash of the file's text; a setting of 0 means that there is no file. */
 uint64_t xyl_switches_hash(const xyl_switches_t *switches);
 /* The longest path upwards, in switches; at least 1. */
 uint32_t xyl_switches_levels(const xyl_switches_t *switches);

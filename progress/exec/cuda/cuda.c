@@ -543,7 +543,7 @@ static xylem_status_t cuda_init(xyl_exec_t *exec, void *arg)
 }
 
 /* No memory of a device can exist before the process has loaded CUDA's driver.
- * A user who names the library always gets this executor. */
+ * If the user has named the library, it is opened at once. */
 static int cuda_is_needed(const xyl_config_t *config)
 {
     return config->cuda != 0 &&

@@ -1,6 +1,7 @@
-/* UCX behind the net interface. UCX's callbacks only push events. If a send
- * completes at once, UCX returns NULL and does not call its callback: this file
- * pushes the event instead. */
+/* UCX behind the net interface. UCX's callbacks run inside UCX's functions, on
+ * the progressing thread, and only push events or note what has happened. If a
+ * send completes at once, UCX returns NULL and does not call its callback: this
+ * file pushes the event instead. */
 #include "progress/net/nets.h"
 
 #include <assert.h>
@@ -18,11 +19,11 @@ enum {
     /* Closing an endpoint by force takes a few turns, as do the last messages.
      */
     CLOSE_TURNS_MAX = 100000,
-    UNASKED_TURNS = 1000 /* a message that UCX gave up waits at least so many */
+    UNASKED_TURNS = 1000 /* in which a message given up by UCX is kept */
 };
-/* And so long. Its endpoint fails in one of the next turns, or when the peer's
- * machine has refused a new connection, which takes seconds on a machine with
- * many more processes than cores. */
+/* A message given up by UCX is also kept for this time. UCX reports the reason
+ * in one of the next turns, or when the peer's machine has refused a new
+ * connection, which takes seconds if processes far outnumber cores there. */
 static const uint64_t reason_ns = UINT64_C(10000000000);
 
 /* A message for a peer whose connection is not ready yet. */
@@ -58,7 +59,7 @@ typedef struct net_ucx {
     uint32_t held;          /* messages */
     peer_t *connected;      /* peers whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX, for a reason not known yet */
-    uint32_t unasked_turns; /* that these wait at least; and until: */
+    uint32_t unasked_turns; /* these are kept for so many turns and until */
     uint64_t unasked_until_ns, reason_ns;
     int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* the request of the running flush */
