@@ -85,13 +85,12 @@ typedef struct xyl_problem {
     int shares_memory;    /* all ranks are on one node and share memory */
     int on_device; /* ranks also tell each other of buffers in memory of GPUs,
                       where kernels may run the collective */
-    const char
-        *off_device;  /* else why not, a static string to follow an algorithm's
-                         name; NULL: there are no buffers in memory of GPUs */
-    int side_by_side; /* no ranks take turns on a GPU */
-    int is_unasked;   /* the user says where all buffers lie */
-    int fills_nodes;  /* ranks are numbered node after node */
-    uint32_t radix;   /* 0: the algorithm's own choice */
+    const char *off_device; /* else why not, a static string to follow a name of
+                               an algorithm; NULL: no buffers are there */
+    int side_by_side;       /* no ranks take turns on a GPU */
+    int is_unasked;         /* the user says where all buffers lie */
+    int fills_nodes;        /* ranks are numbered node after node */
+    uint32_t radix;         /* 0: the algorithm's own choice */
     uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */
     xyl_problem_on_node_t node;
 } xyl_problem_t;
