@@ -16,8 +16,7 @@
  * thread. */
 #include "trees/shapes.h"
 
-/* Works from the last hop backwards: the hops behind a hop run the other way.
- */
+/* From the last hop backwards: the hops behind a hop run the other way. */
 static uint32_t bine_place(uint32_t label, uint32_t bits)
 {
     uint32_t k, hop = 1, place = 0;

@@ -23,8 +23,7 @@ typedef struct xyl_tree_args {
     unsigned half;  /* below the tree's number of halves */
 } xyl_tree_args_t;
 
-/* Collects children as ranks: writes up to `capacity` of them and counts all.
- */
+/* Collects children as ranks: writes up to `capacity`, counts all. */
 typedef struct xyl_children {
     uint32_t *list;
     uint32_t capacity;

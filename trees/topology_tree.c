@@ -45,9 +45,8 @@ static uint32_t member_begin(const xyl_topology_map_t *map, uint32_t level,
     return map->group[(size_t)level * map->ranks + position];
 }
 
-/* Where the member ends, at most `bound`. Searches by doubling steps, then by
- * halving ones: the cost is logarithmic in the member's size, not the party's.
- */
+/* Where the member ends, at most `bound`. Steps that double, then halve, make
+ * the cost logarithmic in the member's size and not in the party's. */
 static uint32_t member_end(const xyl_topology_map_t *map, uint32_t level,
                            uint32_t position, uint32_t bound)
 {

@@ -34,9 +34,7 @@ static inline int xyl_queue_is_empty(xyl_queue_t *queue)
     return atomic_load(&queue->newest) == NULL;
 }
 
-/* The consumer: takes all tasks, linked by `next`, the oldest first. NULL:
- * none.
- */
+/* The consumer: all tasks, linked by `next`, the oldest first. NULL: none. */
 static inline xyl_task_t *xyl_queue_take(xyl_queue_t *queue)
 {
     xyl_task_t *task, *older, *first = NULL;

@@ -161,8 +161,7 @@ void xyl_shm_node_offer(const xyl_shm_node_t *node,
     *member_out = node == NULL ? nothing_to_offer() : node->offer;
 }
 
-/* ---- the functions of progress/shm/shm.h, except those in map.c, wake.c ----
- */
+/* ---- the functions of progress/shm/shm.h; more in map.c and wake.c ---- */
 
 xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
                                        uint32_t rank)

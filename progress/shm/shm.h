@@ -41,8 +41,7 @@ typedef struct xyl_shm_ops {
      * a flag set before, or the setter sees the mark. Wakes no rank. */
     int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                 uint64_t value);
-    /* Adds 1 to a word with swap's ordering; returns the sum. NULL: use swap.
-     */
+    /* Adds 1 to a word, ordered as swap; returns the sum. NULL: use swap. */
     uint64_t (*add)(xyl_shm_t *shm, _Atomic uint64_t *word);
     /* 1: from now on `set` wakes this rank, which looks at its flags after this
      * call. 0: no longer. NULL: ranks never sleep. */

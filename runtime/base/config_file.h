@@ -16,16 +16,15 @@ typedef struct xyl_config_files {
 } xyl_config_files_t;
 
 /* Finds the files that XYLEM_CONF in the environment names, separated by ':'.
- * Without it these are /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or
- * in
- * ~/.config; then also the table: the first xylem-tuning.json in the folder
- * where the program runs, beside the latter file, or in /etc. Files of settings
- * need not exist. Paths that are too long, and files beyond the maximum, are
- * left out with a warning. */
+ * Without it these are /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME (or
+ * ~/.config), and the table is the first xylem-tuning.json in the folder where
+ * the program runs, beside the latter file, or in /etc. Files of settings need
+ * not exist. Paths that are too long, and files beyond the maximum, are left
+ * out with a warning. */
 void xyl_config_files_find(xyl_config_files_t *files_out);
 
-/* The content of a file, ended by 0. NULL: there is no file, or it cannot be
- * read; the latter logs a warning if `warns`. Returns owned (free with free).
+/* The content of a file, ended by 0. Returns owned (free with free). NULL:
+ * there is no file, or it cannot be read; the latter logs a warning if `warns`.
  */
 char *xyl_config_file_read(const char *path, int warns);
 

@@ -1,5 +1,4 @@
-/* Reading and writing the values of settings, for each type in XYL_CONFIG_MAP.
- */
+/* Reading and writing the values of each type of setting in XYL_CONFIG_MAP. */
 #ifndef XYL_BASE_CONFIG_TYPES_H
 #define XYL_BASE_CONFIG_TYPES_H
 

@@ -24,10 +24,9 @@ static unsigned limit_get(void)
 }
 
 /* Grows the process's table of descriptors early. Linux begins with a table of
- * 64 and replaces it when it is full. A process with several threads then waits
- * until each core has passed through the scheduler: 18 to 28 ms with 16 ranks
- * at once, in the middle of a start. With one thread this takes microseconds.
- */
+ * 64 and replaces a full one. A process with several threads then waits until
+ * each core has passed through the scheduler: 18 to 28 ms with 16 ranks at
+ * once, in the middle of a start. With one thread this takes microseconds. */
 __attribute__((constructor)) static void table_grow(void)
 {
     unsigned limit = limit_get();

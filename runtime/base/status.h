@@ -21,7 +21,7 @@ void xyl_explain_text(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void xyl_log_last_error(int is_error);
 
-/* Not an error in the log: a program may expect XYLEM_ERR_BUSY and try again.
+/* XYLEM_ERR_BUSY is logged as no error: a program may expect it and try again.
  */
 static inline xylem_status_t xyl_log_failure(xylem_status_t status)
 {

@@ -53,9 +53,8 @@ struct xyl_bootstrap {
     char node[XYL_NODE_NAME_BYTES];
 };
 
-/* The bootstrap's exchange. In it the ranks also compare their held lines of
- * the log (xyl_log_hold): of the ranks with equal lines the lowest prints them.
- */
+/* The bootstrap's exchange. The ranks also compare their held lines of the log
+ * (xyl_log_hold): of the ranks with equal lines the lowest prints them. */
 xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
                                       const void *mine, size_t bytes,
                                       xyl_blobs_t *all_out);

@@ -48,10 +48,10 @@ static _Atomic unsigned contexts_created;
 
 /* ---- the session ---- */
 
-/* The process has one session of PMIx, from its first context to its exit. If a
- * server of PMIx (4.2.2) learns of the end of a rank's session after the rank's
- * next session has begun, the server takes the rank for lost and releases the
- * ranks that wait for it in a fence. */
+/* One session of PMIx serves all contexts of the process, until its exit. With
+ * a session per context a server of PMIx (4.2.2) could learn of the end of one
+ * after the begin of the next. It would then take the rank for lost and release
+ * the ranks that wait for it in a fence. */
 static struct session {
     pthread_mutex_t lock;
     pmix_proc_t self;
@@ -337,7 +337,7 @@ static xylem_status_t fence_judge(const pmix_bootstrap_t *bootstrap,
 }
 
 /* XYLEM_IN_PROGRESS: not over. Deaths end a fence early. A launcher other than
- * xylem-run cannot name the dead ranks, so under it all ranks meet again. */
+ * xylem-run cannot name the dead ranks, so the living meet again under it. */
 static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 {
     xylem_status_t status = fence_begin(bootstrap, bootstrap->base.timeout_s);

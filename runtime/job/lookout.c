@@ -245,8 +245,7 @@ static int is_connected_to(const xyl_lookout_t *lookout, uint32_t node)
     return 0;
 }
 
-/* Connects to the nodes ahead; the next in the ring takes a lost node's place.
- */
+/* Connects to the nodes ahead; a lost node is replaced by the next one. */
 static void look_ahead(xyl_lookout_t *lookout)
 {
     const xyl_lookout_params_t *params = &lookout->params;

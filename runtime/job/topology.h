@@ -30,8 +30,7 @@ typedef struct xyl_machine {
 void xyl_machine_read(const xyl_cpus_t *cpus, uint32_t count,
                       xyl_machine_t *machine_out, xylem_place_t *places_out);
 
-/* The number of cores that the processors make up on this machine; at least 1.
- */
+/* The number of this machine's cores that `cpus` make up; at least 1. */
 uint32_t xyl_cores_of(const xyl_cpus_t *cpus);
 
 /* Names a kind of machine by the number of its online processors and their

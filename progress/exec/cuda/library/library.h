@@ -40,8 +40,7 @@ typedef struct xyl_cuda_place {
 
 typedef struct xyl_cuda_stream xyl_cuda_stream_t;
 
-/* Copies `bytes` packed bytes from the places of `from` to the places of `to`.
- */
+/* Copies `bytes` packed bytes from the places in `from` to those in `to`. */
 typedef struct xyl_cuda_repack {
     char *to;
     const char *from;
@@ -130,8 +129,7 @@ typedef struct xyl_cuda_library {
                    const xyl_cuda_combine_t *combine);
     int (*move)(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves);
     /* mark: puts the stream's mark `mark` behind all works begun so far.
-     * reached: *is_reached_out is 1 when all works before the mark have ended.
-     */
+     * reached: *is_reached_out is 1 if all works before the mark have ended. */
     int (*mark)(xyl_cuda_stream_t *stream, uint32_t mark);
     int (*reached)(xyl_cuda_stream_t *stream, uint32_t mark,
                    int *is_reached_out);
