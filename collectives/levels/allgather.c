@@ -1,7 +1,6 @@
-/* Allgather(v) in levels: the ranks of a node gather their blocks, the leaders
- * exchange the blocks of their nodes, and broadcast those of other nodes within
- * their own. Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI
- * 2006.
+/* Allgather(v) in levels: the ranks of a node gather their blocks; the leaders
+ * exchange the blocks of nodes, and broadcast the other nodes' within their
+ * own. Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI 2006.
  *
  * Between leaders all blocks lie in node order. If RECV has that order, blocks
  * come to their places at once; if not, they come to a store, and from there to
@@ -92,8 +91,7 @@ static void write_copy_in(const xyl_han_t *han, const void *arg,
     copy_node(arg, schedule, han->levels->node, 0);
 }
 
-/* Blocks of this node are at their places already; but not if it has one rank,
- * as no stage has gathered them. */
+/* This node's blocks are at their places, unless it has only one rank. */
 static void write_copy_out(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {

@@ -296,7 +296,7 @@ static void exchange_bundles(xyl_han_t *han)
 
 /* ---- straight from rank to rank ---- */
 
-/* `bytes` of blocks that go straight, 0 for others. NULL: no memory. */
+/* The lengths in `bytes` that go straight, 0 for others. NULL: no memory. */
 static const uint64_t *long_ones(xyl_han_t *han, const uint64_t *bytes)
 {
     uint64_t *array = xyl_han_array(han, han->problem.ranks);

@@ -136,8 +136,7 @@ static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
     add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
 
-/* Of the node's stages, only its root's waits for the stage before or for
- * input. */
+/* Of the node's stages, only its root's waits for input. */
 static void add_node_bcast(xyl_han_t *han)
 {
     int is_root = han->seats.rank == han->node_root;
@@ -211,8 +210,8 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 
 /* ---- collectives ---- */
 
-/* On the root's node the broadcast within the node comes first: leaders of
- * other lanes than the root's need the message to send it. */
+/* On the root's node the broadcast within the node comes first, as leaders of
+ * lanes need the message to send it. */
 static void add_bcast_plain(xyl_han_t *han)
 {
     if (is_at_root(han))
@@ -261,8 +260,7 @@ static uint32_t place_in_line(const xyl_han_t *han)
                : XYL_RELAY_SEATS;
 }
 
-/* `node`: the node's stage; NULL: no windows, and only the leader has a
- * relay. */
+/* `node`: the node's stage; NULL: no windows, and only leaders have relays. */
 static void add_relay(xyl_han_t *han, xyl_stage_t *node)
 {
     const xyl_relay_spec_t relay = {.tree = net_tree(han),
@@ -361,9 +359,8 @@ static void part_add_lane(part_t *part, const xyl_han_t *han)
     part->end = part->next;
 }
 
-/* A leader that is not the root combines in scratch memory, as long as the part
- * that it leads. `scratch` points before this memory, as stages add a segment's
- * offset in the message. */
+/* A leader that is not the root combines its part in scratch memory. `scratch`
+ * points before that, as stages add a segment's offset in the message. */
 static void make_memory_of(xyl_han_t *han, const part_t *part)
 {
     if (part->end == 0)

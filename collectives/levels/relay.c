@@ -42,8 +42,7 @@ void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge)
     }
 }
 
-/* 1: all segments of a piece are in the window; at most one per word of a
- * slot. */
+/* 1: a piece is in the window: at most one segment per word of a slot. */
 static int piece_is_there(const xyl_relay_t *relay, uint64_t piece)
 {
     uint64_t first = piece * relay->segments;
@@ -129,8 +128,7 @@ static void word_heard(xyl_event_t *event)
     xyl_relay_check(relay);
 }
 
-/* Tells the parent of the next piece that is here. One such message is under
- * way at a time. */
+/* Tells the parent of the next piece that is here; one message at a time. */
 static void word_say(xyl_relay_t *relay)
 {
     xyl_relay_word_t *word = &relay->own;

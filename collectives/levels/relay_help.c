@@ -9,15 +9,13 @@
 enum {
     GAPS = 4,   /* between segments, after which one is missing */
     SOONER = 4, /* if the call before needed help */
-    /* A rank waits twice as long before each further question, up to
-     * LONGEST_NS, as no rank may have the missing segment for long; and asks
-     * ASKED_MAX questions in vain at most. */
+    /* Each question waits twice as long as the last one, up to LONGEST_NS, as
+     * no rank may have the segment for long; at most ASKED_MAX in vain. */
     LONGEST_NS = 100000000,
     ASKED_MAX = 10000
 };
 
-/* Measures the gap between segments: a slow net's segments are missing
- * later. */
+/* Measures the gap between segments, which are missing later on a slow net. */
 static void note_pace(xyl_relay_t *relay)
 {
     uint64_t now_ns = xyl_clock_now(xyl_relay_context(relay)->engine.clock);
@@ -53,8 +51,7 @@ void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index)
         xyl_node_stage_beat(relay->spec.node, index);
 }
 
-/* 1: this rank leads, or its leader shows no sign of life since the last
- * look. */
+/* 1: this rank leads, or its leader has been silent since the last look. */
 static int leader_is_silent(xyl_relay_t *relay, uint64_t index, uint64_t *seen)
 {
     uint64_t before = *seen;
@@ -143,9 +140,8 @@ static void timer_start(xyl_relay_t *relay)
                         xyl_clock_now(engine->clock) + relay->wait_ns);
 }
 
-/* 1: the timer fired late, so this rank was held up itself, and first looks at
- * what has come meanwhile. It does so once: where the clock of sleepers is
- * coarse, every timer fires late. */
+/* 1: the timer fired late: this rank was held up, and first looks at what came.
+ * Only once: all timers are late if the clock of sleepers is coarse. */
 static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
 {
     relay->looks = !relay->looks && late_ns >= relay->spec.wait_ns;

@@ -1,6 +1,5 @@
-/* The inside of a relay. relay.c is the stage; relay_help.c sends and receives
- * segments beside the tree, past leaders that are late (relay.h shows the
- * messages). */
+/* The inside of a relay. relay.c is the stage; relay_help.c moves segments
+ * beside the tree, past leaders that are late (relay.h shows the messages). */
 #ifndef XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 #define XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 
@@ -17,9 +16,8 @@ enum {
 
 typedef struct xyl_relay xyl_relay_t;
 
-/* By these messages the leader of a child's node tells the parent's leader of
- * each piece that its node has, as the net may complete a send before the
- * receiver has the message. */
+/* The leader of a child's node tells the parent's leader of each piece that its
+ * node has: the net may complete a send before the receiver has the message. */
 typedef struct xyl_relay_word {
     xyl_event_t event; /* first */
     xyl_relay_t *relay;

@@ -1,9 +1,8 @@
 #include "collectives/levels/relay.h"
 #include "collectives/node/programs/parts.h"
 
-/* On the root's node the root publishes segments; on others only relays do.
- * Seats do not read the input in the root's memory, as the root sends it on
- * from the window. */
+/* On the root's node the root publishes segments, on others relays do. The
+ * root's input is not read where it lies, as it is sent on from the window. */
 static void write_segments(const xyl_problem_t *problem,
                            xyl_node_program_t *program, int has_root)
 {

@@ -393,8 +393,7 @@ static void set_blocks(xyl_problem_t *problem, const uint64_t *bytes,
     *(is_down ? &problem->send_displs : &problem->recv_displs) = at;
 }
 
-/* Adds the node's stage on the root's node; elsewhere if blocks have one
- * length. */
+/* Adds the node's stage: on the root's node, or for blocks of one length. */
 static void add_node(xyl_han_t *han)
 {
     const xyl_han_stage_t stage = node_stage(han);

@@ -7,8 +7,7 @@
  *
  * Sanders, Traff, Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006.
  * The sum of a node is its last rank's result of a scan; in an exscan that rank
- * puts its own contribution behind. The sum of the nodes before is in SCRATCH.
- */
+ * puts its own vector behind. The sum of the nodes before is in SCRATCH. */
 #include "collectives/levels/parts.h"
 
 enum { NODE, NET, BCAST };

@@ -38,8 +38,7 @@ struct xyl_rule;
 
 typedef struct xyl_choice {
     const xyl_algorithm_t *algorithm;
-    /* The rule that has chosen it, or that a named one is run by; NULL:
-     * none. */
+    /* The rule that chose it, or by which a named one is run; NULL: none. */
     const struct xyl_rule *rule;
     int is_named; /* chosen by name, not by the rule */
     uint32_t radix;

@@ -28,10 +28,10 @@ typedef struct xyl_plan_key {
     xylem_coll_args_t args; /* names own copies if operation.keep is set */
     xyl_way_t way;
     uint8_t says_more;   /* has arguments that most calls lack */
-    uint8_t send, recv;  /* what may stand for that buffer */
+    uint8_t send, recv;  /* bits: kinds of addresses that are alike for it */
     uint8_t may_be_same; /* both buffers */
-    uint8_t runs_inline; /* by a blocking call, without being started */
-    uint8_t asks_never;  /* where buffers lie, in no call like this */
+    uint8_t runs_inline; /* by a blocking call, without a start */
+    uint8_t asks_never;  /* calls like it never ask where buffers lie */
 } xyl_plan_key_t;
 
 /* Memory from an executor (progress/exec/exec.h). */

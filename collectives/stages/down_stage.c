@@ -15,7 +15,7 @@ typedef struct down_stage {
     char *sent; /* the message for edges: `buf`, or the operation's own copy */
     uint64_t *ready;        /* indexes that are there */
     uint64_t arrived;       /* how many of them */
-    uint32_t children_left; /* that do not have everything yet */
+    uint32_t children_left; /* that lack segments */
 } down_stage_t;
 
 static down_stage_t *down_of(xyl_stage_t *stage)

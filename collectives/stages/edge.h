@@ -40,7 +40,7 @@ struct xyl_edge {
     struct xyl_stage *stage; /* that has the edge */
     uint32_t number;         /* of the edge in its stage */
     uint32_t peer;           /* rank in the team */
-    uint32_t self;           /* rank in the team that sends name */
+    uint32_t self;           /* rank in the team that its sends name */
     uint64_t base;
     uint64_t posted;   /* bit i: index base + i was posted */
     uint64_t finished; /* bit i: index base + i is finished */

@@ -43,7 +43,7 @@ struct exchange_stage {
     uint32_t flight_max;
     uint64_t turn; /* bytes that are worked on before the net has its turn */
     /* The run. */
-    uint32_t *waits; /* [count] of actions, still */
+    uint32_t *waits; /* [count] actions still to wait for */
     uint32_t left;   /* actions that are not finished */
     uint64_t input_left;
     xyl_number_queue_t ready, computing;

@@ -1,6 +1,5 @@
-/* The work that a stage asks of an executor (progress/exec/exec.h). If an
- * executor works in the call, a stage has no xyl_work_t, and needs no memory
- * for any. */
+/* The work that a stage asks of an executor (progress/exec/exec.h). If that
+ * works in the call, the stage needs no xyl_work_t, and no memory for any. */
 #ifndef XYL_COLLECTIVES_STAGES_WORK_H
 #define XYL_COLLECTIVES_STAGES_WORK_H
 
@@ -34,8 +33,7 @@ static inline xyl_work_t *xyl_stage_work(xyl_stage_work_t *works, size_t number)
     return works == NULL ? NULL : &works[number].work;
 }
 
-/* Counts work that is not done yet. `is_done`, an executor's answer, is
- * returned. */
+/* Counts work under way. Returns `is_done`, which is the executor's answer. */
 static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
 {
     if (!is_done)
@@ -43,8 +41,7 @@ static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
     return is_done;
 }
 
-/* A pause: a stage leaves the rest of its work for the next turn, after the
- * net's. */
+/* A pause: a stage leaves work for the next turn, after the net's. */
 typedef struct xyl_stage_pause {
     xyl_event_t event; /* first */
     xyl_stage_t *stage;
