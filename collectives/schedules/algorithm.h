@@ -1,5 +1,6 @@
-/* What schedules are written for: who sends what to whom in a collective, by
- * pure functions of the problem, one file each in collectives/schedules/. */
+/* Shared by the writers of schedules. A schedule says which rank sends which
+ * elements to which rank in a collective; pure functions of the problem write
+ * schedules, one file each in collectives/schedules/. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 #define XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 
@@ -8,13 +9,13 @@
 #include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"
 
-/* Numbers of the form digit * radix^i there can be, for the largest radix and
- * 2^32 ranks: distances, or children in a k-nomial tree. Smaller radices have
+/* The most numbers of the form digit * radix^i, for the largest radix and 2^32
+ * ranks: distances, or children in a k-nomial tree. Smaller radices have
  * fewer. */
 enum { XYL_DISTANCES_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
 
-/* Elements of a segment of a message, or block, of `count`: as many as are
- * asked for, or all. A segment is longer where it has to be for each segment
+/* Elements of a segment of a message, or block, of `count`: as many as the
+ * problem asks for, or all. A segment is longer if it must be for each segment
  * and rank to have two labels. */
 static inline uint64_t xyl_segment_count(const xyl_problem_t *problem,
                                          uint64_t count)
@@ -29,7 +30,7 @@ static inline uint64_t xyl_segment_count(const xyl_problem_t *problem,
     return segment;
 }
 
-/* A rank's block among those of all that RECV has. */
+/* A rank's block in RECV, which has the blocks of all. */
 static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
                                             uint32_t rank)
 {
@@ -37,7 +38,7 @@ static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
                         xyl_block_at(problem, problem->recv_displs, rank));
 }
 
-/* Messages without elements that are left out on both sides, and copies. */
+/* Messages and copies; both sides leave out those without elements. */
 static inline xyl_action_t xyl_send_some(xyl_schedule_t *schedule,
                                          uint32_t peer, uint32_t label,
                                          xyl_position_t from, uint64_t count,
@@ -58,7 +59,7 @@ static inline xyl_action_t xyl_recv_some(xyl_schedule_t *schedule,
                : xyl_schedule_recv(schedule, peer, label, to, count, after);
 }
 
-/* Either: where one form serves both directions. */
+/* Sends or receives: for code that serves both directions. */
 static inline xyl_action_t xyl_pass_some(xyl_schedule_t *schedule, int is_send,
                                          uint32_t peer, uint32_t label,
                                          xyl_position_t at, uint64_t count,
@@ -77,8 +78,8 @@ static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
                : xyl_schedule_copy(schedule, to, from, count, XYL_ACTION_NONE);
 }
 
-/* Of an allgather(v): puts this rank's block into its place of RECV. Returns
- * what finishes when it is there; *own_out is where it lies from the start. */
+/* Puts this rank's block of an allgather(v) into its place of RECV. Returns the
+ * action after which it is there; *own_out: where it lies from the start. */
 static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
                                          xyl_schedule_t *schedule,
                                          xyl_position_t *own_out)
@@ -93,7 +94,7 @@ static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
                          xyl_block_count(problem, problem->recv_counts, rank));
 }
 
-/* What a rank has that is alone in a reduction is the result. */
+/* The input of a rank that is alone in a reduction is the result. */
 static inline void xyl_reduce_alone(const xyl_problem_t *problem,
                                     xyl_schedule_t *schedule, uint64_t count)
 {
@@ -102,7 +103,7 @@ static inline void xyl_reduce_alone(const xyl_problem_t *problem,
                             xyl_position(XYL_BUFFER_SEND, 0), count);
 }
 
-/* result = theirs op mine where `theirs` are of lower ranks, else the other way
+/* result = theirs op mine if `theirs` are of lower ranks, else the other way
  * round. */
 static inline xyl_action_t
 xyl_reduce_in_order(xyl_schedule_t *schedule, int theirs_are_lower,

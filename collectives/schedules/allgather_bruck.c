@@ -1,11 +1,12 @@
 /* Allgather(v): in the round of distance d, a power of the radix, every rank
- * has the blocks of itself and the d - 1 ranks after it; it sends them, as far
- * as they are missing there, to those radix - 1 ranks that are 1, 2, ... times
- * d before it. Any number of ranks; for short blocks.
+ * has the blocks of itself and the d - 1 ranks after it. It sends these blocks
+ * to the radix - 1 ranks that are 1, 2, ... times d before it, as far as such a
+ * rank lacks them. Any number of ranks; for short blocks.
  *
- * Blocks are kept from the own one on in the temporary buffer, where they go on
- * from, and copied to where they belong as they arrive. What the last round
- * brings goes on to nobody: where it fits it is received in its place.
+ * The temporary buffer keeps the blocks from the rank's own on: they are sent
+ * from there, and copied to their places as they arrive. Blocks of the last
+ * round are not sent on: they are received in their places if these lie
+ * together.
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, 1997. */
@@ -19,14 +20,15 @@ typedef struct bruck {
     xyl_blocks_t blocks;
     uint64_t last;       /* distance of the last round; so many are kept */
     xyl_position_t kept; /* the own block and those after it */
-    /* The first reached[i] elements of them are there when ready[i] is
-     * finished; of what has come so far. */
+    /* The first reached[i] kept elements are there when ready[i] is finished; a
+     * step for each arrival. */
     uint32_t steps;
     uint64_t reached[XYL_DISTANCES_MAX + 1];
     xyl_action_t ready[XYL_DISTANCES_MAX + 1];
 } bruck_t;
 
-/* The first `number` blocks, with `action` the last of them. */
+/* Notes that the first `number` blocks are there, the last of them after
+ * `action`. */
 static void reach(bruck_t *bruck, uint64_t number, xyl_action_t action)
 {
     uint32_t step = bruck->steps++;
@@ -75,7 +77,7 @@ static void send(const bruck_t *bruck, uint64_t distance, uint32_t label,
                       bruck->ready[step]);
 }
 
-/* Of the last round, for good. */
+/* Receives blocks of the last round, which are not sent on. */
 static void receive_last(const bruck_t *bruck, uint32_t from, uint32_t label,
                          uint64_t number)
 {

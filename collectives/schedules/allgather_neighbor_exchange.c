@@ -1,6 +1,6 @@
-/* Allgather(v): ranks in pairs exchange their blocks, then each rank in turn
- * with its two neighbours the two blocks that it got last: half as many rounds
- * as the ring takes. For an even number of ranks and long blocks.
+/* Allgather(v): ranks exchange their blocks in pairs. Then each rank exchanges
+ * with its two neighbours in turn the two blocks that it got last: half as many
+ * rounds as the ring takes. For an even number of ranks and long blocks.
  * Chen, Zhang, Zhang, Yuan, Performance evaluation of allgather algorithms on
  * terascale Linux cluster with fast Ethernet, 2005. */
 #include "collectives/schedules/algorithm.h"
@@ -16,7 +16,7 @@ static void allgather_neighbor_exchange(const xyl_problem_t *problem,
     xyl_blocks_t blocks;
     xyl_store_t store;
 
-    schedule->labels = ranks / 2; /* whichever blocks are empty */
+    schedule->labels = ranks / 2; /* also for empty blocks */
     xyl_blocks_init(&blocks, problem, schedule);
     store = xyl_store_make(&blocks);
     ready = xyl_store_own(&store);
@@ -24,8 +24,8 @@ static void allgather_neighbor_exchange(const xyl_problem_t *problem,
     recv = xyl_store_recv(&store, partner, 0, partner, partner + 1);
     ready = xyl_schedule_join(schedule, ready, recv);
     for (round = 1; round < ranks / 2; round++) {
-        /* Even ranks first turn to the left, odd ones to the right; what comes
-         * from a side is each time one pair further away there. */
+        /* Even ranks first turn to the left, odd ones to the right. Blocks from
+         * a side come from one pair further away each time. */
         int is_left = (rank + round) % 2 == 1;
         peer = (rank + (is_left ? ranks - 1 : 1)) % ranks;
         away = (round + 1) / 2 * 2;

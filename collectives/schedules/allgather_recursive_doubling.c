@@ -1,7 +1,7 @@
 /* Allgather(v): in round i ranks that differ in bit i exchange all the blocks
  * they have. Each rank beyond the largest power of two first gives its block to
- * its even neighbour, which hands on to it what arrives, as soon as it does.
- * For short and middle blocks.
+ * its even neighbour, which hands it each block as soon as that arrives. For
+ * short and middle blocks.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.1. */
 #include "collectives/schedules/algorithm.h"
@@ -11,8 +11,8 @@
 
 enum { LABEL_FOLD, LABEL_ROUND };
 
-/* The ranks whose blocks are together, after the rounds below that of `bit`,
- * at a place: [first, end). */
+/* Ranks [first, end): a place has their blocks after the rounds below
+ * `bit`'s. */
 static void group(const xyl_fold_t *fold, uint32_t place, uint32_t bit,
                   uint32_t *first, uint32_t *end)
 {
@@ -21,7 +21,7 @@ static void group(const xyl_fold_t *fold, uint32_t place, uint32_t bit,
     *end = xyl_fold_rank(fold, place + bit);
 }
 
-/* A rank that stands back hears what its partner hears. */
+/* A rank that stands back receives all blocks that its partner receives. */
 static void stand_back(const xyl_store_t *store, const xyl_fold_t *fold)
 {
     uint32_t rank = store->blocks->problem->rank, label = LABEL_ROUND, bit;

@@ -1,6 +1,6 @@
-/* Allgather(v): each rank passes on to the next what it got from the one
- * before, ranks - 1 times; a block goes on as soon as it is there, whatever
- * the others do. Empty blocks are left out on both sides. For long blocks.
+/* Allgather(v): each rank passes what it got from the rank before on to the
+ * next one, ranks - 1 times; a block goes on as soon as it is there, whatever
+ * other ranks do. Empty blocks are left out on both sides. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.1. */
 #include "collectives/schedules/algorithm.h"
 
@@ -14,7 +14,7 @@ static void allgather_ring(const xyl_problem_t *problem,
     xyl_action_t ready = XYL_ACTION_NONE;
 
     (void)xyl_own_block(problem, schedule, &from);
-    schedule->labels = ranks; /* whichever blocks are empty */
+    schedule->labels = ranks; /* also for empty blocks */
     for (round = 0; round + 1 < ranks; round++) {
         xyl_send_some(schedule, next, round, from, count, ready);
         which = (before + ranks - round) % ranks;

@@ -19,7 +19,7 @@ typedef struct sparbit {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_position_t own;
-    xyl_action_t *ready; /* [ranks] of the block of the rank so far before */
+    xyl_action_t *ready; /* [ranks] of the block of the rank that far before */
 } sparbit_t;
 
 static uint32_t rank_at_distance(const sparbit_t *sparbit, uint32_t distance)
@@ -28,8 +28,8 @@ static uint32_t rank_at_distance(const sparbit_t *sparbit, uint32_t distance)
            sparbit->problem->ranks;
 }
 
-/* Messages between two ranks bridge one distance, and take every other block
- * that is a multiple of it away. */
+/* The label of a message: messages between two ranks bridge one distance, and
+ * carry the blocks of every other multiple of it. */
 static uint32_t label_over(uint64_t place, uint64_t distance)
 {
     return (uint32_t)(place / distance / 2);
@@ -87,7 +87,7 @@ static void allgather_sparbit(const xyl_problem_t *problem,
             xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a schedule");
         return;
     }
-    schedule->labels = problem->ranks; /* whichever blocks are empty */
+    schedule->labels = problem->ranks; /* also for empty blocks */
     (void)xyl_own_block(problem, schedule, &sparbit.own);
     receive_all(&sparbit);
     send_all(&sparbit);

@@ -1,9 +1,9 @@
-/* Allreduce: in each round all of a group of `radix` ranks send all they have
- * to each other and combine what they got in the order of ranks; with groups of
- * two that is recursive doubling. Operations need not be commutative. Places
- * are written with base `radix` and, at the top, one smaller digit; ranks
- * beyond the largest number of that form stand back behind a neighbour.
- * log_radix rounds; for short messages on nets that send several at once.
+/* Allreduce: in each round all ranks of a group of `radix` send their sums to
+ * each other and combine them in the order of ranks; with groups of two that is
+ * recursive doubling. Operations need not be commutative. Places are written
+ * with base `radix` and, at the top, one smaller digit; ranks beyond the
+ * largest number of that form stand back behind a neighbour. log_radix rounds;
+ * for short messages on nets that send several at once.
  * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
  * 2017; with two: Thakur, Rabenseifner, Gropp, Optimization of collective
  * communication operations in MPICH, 2005, section 4.5. */
@@ -14,7 +14,7 @@ typedef struct multiplying {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_fold_t fold;
-    xyl_position_t mine; /* what this rank has combined so far, */
+    xyl_position_t mine; /* this rank's sum so far, */
     xyl_action_t ready;  /* when this is finished */
     xyl_action_t sent;   /* in place: when RECV is not read any more */
 } multiplying_t;
@@ -60,7 +60,7 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
             ready = recv;
             continue;
         }
-        /* What is being sent stays as it is; what was received need not. */
+        /* A sum that is being sent must not change; a received one may. */
         to = digit == 1 && own == 0 ? theirs : sum;
         if (is_last && digit + 1 == radix)
             to = xyl_position(XYL_BUFFER_RECV, 0);

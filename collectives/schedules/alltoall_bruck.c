@@ -1,15 +1,15 @@
 /* Alltoall: a block that has to go `way` ranks on goes there digit by digit of
- * `way`, lowest first: in the round of distance d, a power of the radix, all
+ * `way`, lowest first. In the round of distance d, a power of the radix, all
  * blocks whose digit there is j go j * d ranks on, in one message. Every block
  * is sent as often as its way has nonzero digits, but there are only
  * (radix - 1) * log_radix(ranks) messages. Any number of ranks; for short
  * blocks.
  *
- * Messages carry their blocks in the order of ways. Those between j * d and
- * (j + 1) * d, and those as many times radix * d further, are a *run*; a block
- * comes into an outgoing message straight from the incoming one of its next
- * lower digit, or from the user if there is none. In place, all that is to be
- * sent is put aside first.
+ * Messages carry their blocks in the order of ways. Ways from j * d to
+ * (j + 1) * d, or a multiple of radix * d further, are a *run*. A block comes
+ * into an outgoing message straight from the incoming message of its next lower
+ * digit, or from the user if it has none. In place, all blocks to be sent are
+ * put aside first.
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, 1997. */
@@ -17,7 +17,7 @@
 
 #include <assert.h>
 
-/* What comes over one distance. */
+/* The message that comes over one distance. */
 typedef struct incoming {
     uint64_t over; /* digit * unit */
     uint64_t unit; /* power of the radix */
@@ -55,7 +55,7 @@ static xyl_position_t block_for(const bruck_t *bruck, uint64_t way)
         bruck->source, (problem->rank + way) % problem->ranks * problem->count);
 }
 
-/* Where the block ends that has come `way` ranks. */
+/* The place of a block that has come `way` ranks. */
 static xyl_position_t place_of_arrived(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;
@@ -126,7 +126,7 @@ static void send_over(const bruck_t *bruck, uint64_t over, uint64_t unit,
         xyl_schedule_order(schedule, send, first);
 }
 
-/* What has no higher digit has arrived. */
+/* Receives a message, of which blocks without a higher digit have arrived. */
 static void receive_over(bruck_t *bruck, uint64_t over, uint64_t unit,
                          uint32_t label)
 {
@@ -155,7 +155,7 @@ static void receive_over(bruck_t *bruck, uint64_t over, uint64_t unit,
     }
 }
 
-/* Where the blocks to be sent stay while others arrive. */
+/* Finds where the blocks to be sent stay while others arrive. */
 static void find_source(bruck_t *bruck)
 {
     uint64_t count = bruck->problem->count * bruck->problem->ranks;

@@ -1,4 +1,4 @@
-/* Barrier: in round i every rank tells those (radix^i * j) places behind it,
+/* Barrier: in round i every rank tells the ranks radix^i * j places behind it,
  * j = 1 ... radix - 1, and hears from as many before it. Any number of ranks.
  * Hensgen, Finkel, Manber, Two algorithms for barrier synchronization, 1988;
  * with a radix as in n-way dissemination, Hoefler et al., 2006. */

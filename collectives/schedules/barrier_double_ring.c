@@ -1,6 +1,6 @@
 /* Barrier: a token goes round the ring twice, the first time to learn that all
- * are there, the second time to tell. Never more than one message under way,
- * and 2 * ranks rounds: what others are measured against.
+ * ranks are there, the second time to tell. There is never more than one
+ * message under way, in 2 * ranks rounds: a measure for other barriers.
  * Among the barriers of Open MPI: Gabriel et al., Open MPI: goals, concept, and
  * design of a next generation MPI implementation, 2004. */
 #include "collectives/schedules/algorithm.h"

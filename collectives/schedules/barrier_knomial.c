@@ -1,6 +1,6 @@
 /* Barrier: every rank tells its parent in a k-nomial tree that its subtree is
- * there, then hears from it that all are. Twice as long as dissemination, but
- * with 2 * (ranks - 1) messages in all. Any number of ranks.
+ * there, then hears from its parent that all are. Twice as long as
+ * dissemination, but with 2 * (ranks - 1) messages in all. Any number of ranks.
  * Hensgen, Finkel, Manber, Two algorithms for barrier synchronization, 1988:
  * the tournament barrier, here with a radix. */
 #include "collectives/schedules/algorithm.h"

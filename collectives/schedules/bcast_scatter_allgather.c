@@ -81,7 +81,7 @@ static parts_t subtree(const spread_t *spread, uint64_t place)
                      place + xyl_knomial_span(place, spread->fold.ranks, 2)};
 }
 
-/* Returns after what the parts of the own subtree are there. */
+/* Returns the action after which the parts of the own subtree are there. */
 static xyl_action_t scatter_parts(const spread_t *spread)
 {
     const xyl_shape_t shape = {&xyl_tree_binomial, 0};
@@ -117,7 +117,7 @@ static void bcast_scatter_ring(const xyl_problem_t *problem,
     parts_t own, theirs;
     xyl_action_t scattered, ready;
 
-    schedule->labels = LABEL_GATHER + ranks; /* whichever a rank uses */
+    schedule->labels = LABEL_GATHER + ranks; /* also labels not used */
     own = subtree(&spread, place);
     theirs = subtree(&spread, next);
     ready = scattered = scatter_parts(&spread);
@@ -136,8 +136,8 @@ static void bcast_scatter_ring(const xyl_problem_t *problem,
     }
 }
 
-/* What a place gets in the round of `bit`: empty where it came with its
- * subtree. */
+/* The parts that a place gets in the round of `bit`; empty if they came with
+ * its subtree. */
 static parts_t doubling_gain(uint64_t place, uint32_t bit)
 {
     uint64_t first = (place & ~((uint64_t)bit - 1)) ^ bit;
@@ -147,7 +147,7 @@ static parts_t doubling_gain(uint64_t place, uint32_t bit)
     return (parts_t){first, first + bit};
 }
 
-/* A rank that stands back hears whatever its partner gets, part by part. */
+/* A rank that stands back receives all that its partner gets, part by part. */
 static void doubling_apart(const spread_t *spread)
 {
     uint32_t from = rank_of_part(spread, spread->fold.place), bit;

@@ -21,7 +21,7 @@ static xyl_position_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
                         blocks->packed_at + elements_in_front(blocks, rank));
 }
 
-/* Empty blocks may lie anywhere. */
+/* Adds up the lengths of blocks. Empty blocks may lie anywhere. */
 static void add_up_blocks(xyl_blocks_t *blocks)
 {
     const xyl_problem_t *problem = blocks->problem;
@@ -87,7 +87,7 @@ int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
            (blocks->is_packed && first + number <= blocks->problem->ranks);
 }
 
-/* Blocks that do not go past the last rank. */
+/* Copies out blocks that do not go past the last rank. */
 static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
                        xyl_position_t from, xyl_action_t after)
 {

@@ -1,14 +1,13 @@
 /* Blocks of several ranks in one message, for allgather and allgatherv. A
  * message carries the blocks of ranks that follow each other (rank 0 follows
- * the last), one behind the other. So it does whatever displacements its sender
- * and its receiver keep them at: these may differ, the counts do not.
+ * the last), one behind the other. Its sender and its receiver may keep them at
+ * different displacements; the counts are the same.
  *
- * A rank whose blocks lie one behind the other receives them where they belong,
- * and passes them on from there; another has a second set of all blocks in the
- * temporary buffer, the *store*, and copies from it what arrives.
+ * A rank whose blocks lie one behind the other receives them in their places,
+ * and passes them on from there. Another rank has a second set of all blocks in
+ * the temporary buffer, the *store*, and copies arriving blocks from there.
  *
- * Messages without elements are left out on both sides. One thread.
- */
+ * Messages without elements are left out on both sides. One thread. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
 #define XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
 
@@ -26,8 +25,8 @@ typedef struct xyl_blocks {
         owned; /* it is in RECV, too; XYL_ACTION_NONE: from the start */
 } xyl_blocks_t;
 
-/* Also puts the own block into its place. What cannot be allocated makes the
- * schedule fail, and everything else here have no effect. */
+/* Also puts the own block into its place. Without memory the schedule fails,
+ * and all other functions here have no effect. */
 void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
                      xyl_schedule_t *schedule);
 void xyl_blocks_fini(xyl_blocks_t *blocks);
@@ -37,7 +36,7 @@ void xyl_blocks_fini(xyl_blocks_t *blocks);
 uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
                           uint64_t number);
 
-/* 1 when those blocks lie one behind the other in RECV, from *at_out on. */
+/* 1: these blocks lie one behind the other in RECV, from *at_out on. */
 int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
                             uint64_t number, xyl_position_t *at_out);
 
@@ -56,8 +55,8 @@ typedef struct xyl_store {
 
 xyl_store_t xyl_store_make(const xyl_blocks_t *blocks);
 
-/* For those who pass their own block on from the store: what finishes when it
- * is there. */
+/* For a rank that passes its own block on from the store: returns the action
+ * after which the block is there. */
 xyl_action_t xyl_store_own(const xyl_store_t *store);
 
 /* Sends blocks [first, end) when `after` is finished; the own block alone at
@@ -65,8 +64,8 @@ xyl_action_t xyl_store_own(const xyl_store_t *store);
 void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
                     uint32_t first, uint32_t end, xyl_action_t after);
 
-/* Receives blocks [first, end) and has them where they belong. Returns what
- * finishes when they are in the store; XYL_ACTION_NONE: they are empty. */
+/* Receives blocks [first, end) and puts them into their places. Returns the
+ * action after which they are in the store; XYL_ACTION_NONE: they are empty. */
 xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
                             uint32_t label, uint32_t first, uint32_t end);
 

@@ -1,7 +1,7 @@
 /* Gather and scatter: all blocks of a subtree of a k-nomial tree go in one
  * message, up to the root or down from it. On their way they are collected in
- * the temporary buffer; at the root each message lands, or is sent, where its
- * blocks belong: the one whose ranks go past the last and on from 0 is two. For
+ * the temporary buffer. The root receives, or sends, each message in the places
+ * of its blocks: one whose ranks go past the last and on from 0 is two. For
  * short blocks.
  * Chan, Heimlich, Purkayastha, van de Geijn, Collective communication: theory,
  * practice, and experience, 2007: gather and scatter on a minimum spanning
@@ -17,8 +17,8 @@ typedef struct subtrees {
     xyl_schedule_t *schedule;
     int is_down;
     uint64_t place;        /* of this rank, counted from the root */
-    xyl_position_t all;    /* the blocks of the subtree; they are there, */
-    uint64_t first;        /* so many, as far as the last rank's, */
+    xyl_position_t all;    /* the blocks of the subtree; of these, */
+    uint64_t first;        /* so many, up to the last rank's, are there */
     xyl_action_t ready[2]; /* after this, and the rest after that */
 } subtrees_t;
 
@@ -29,7 +29,7 @@ static uint64_t place_of_peer(const subtrees_t *trees, uint32_t rank)
     return (rank + ranks - trees->problem->root) % ranks;
 }
 
-/* Blocks of a subtree, to the rank that is its top or from it. */
+/* Sends or receives blocks of a subtree. */
 static xyl_action_t pass_blocks(const subtrees_t *trees, int is_send,
                                 uint32_t peer, uint32_t label,
                                 xyl_position_t at, uint64_t blocks,
@@ -39,7 +39,7 @@ static xyl_action_t pass_blocks(const subtrees_t *trees, int is_send,
                          blocks * trees->problem->count, after);
 }
 
-/* The own block lies at `at`, as one of many. */
+/* Copies the own block to or from `at`, where it is one of many. */
 static xyl_action_t pass_own_block(const subtrees_t *trees, xyl_position_t at,
                                    xyl_action_t after)
 {
@@ -101,8 +101,8 @@ static void write_parent(subtrees_t *trees, uint32_t parent, uint64_t span)
         span - trees->first, trees->ready[1]);
 }
 
-/* Where the blocks of the subtree are. A leaf's lies where the user has it, and
- * so do the root's. Returns whether the own one is copied. */
+/* Finds the blocks of the subtree: a leaf's and the root's lie in the user's
+ * buffer. Returns whether the own one is copied. */
 static int find_blocks(subtrees_t *trees, uint32_t parent, uint64_t span)
 {
     const xyl_problem_t *problem = trees->problem;

@@ -63,13 +63,13 @@ static int next_entry(const search_t *search, int entry)
     return below == 0 ? NOTHING : 63 - __builtin_clzll(below);
 }
 
-/* The first rank from which round k does not come any more. */
+/* The first rank from which no block comes in round k any more. */
 static uint64_t limit(const search_t *search, uint32_t k)
 {
     return search->rank - search->circulant->skip[k];
 }
 
-/* One step on the branch at hand. `is_back`: what lies on top of its entry has
+/* One step on the branch at hand. `is_back`: the branch on top of its entry has
  * been searched. Returns whether the branch has ended. */
 static int search_step(search_t *search, int is_back, int64_t *blocks)
 {

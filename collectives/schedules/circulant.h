@@ -6,7 +6,7 @@
  * has all blocks from the start and gets none. xyl_circulant_blocks says which
  * of the first `rounds` blocks a rank gets, by k: a number below 0 stands for
  * one that begins as many rounds later; every `rounds` rounds the numbers grow
- * by `rounds`. What a rank sends is what the receiver gets. */
+ * by `rounds`. A rank sends the block that the receiver gets. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_CIRCULANT_H
 #define XYL_COLLECTIVES_SCHEDULES_CIRCULANT_H
 

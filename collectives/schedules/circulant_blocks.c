@@ -1,10 +1,10 @@
 /* Bcast and reduce in many blocks on a circulant graph: in each of
  * blocks - 1 + ceil(log2 ranks) rounds every rank sends a block and gets one,
- * so that all are busy from the first rounds to the last; which, is computed
- * by each rank for itself (see circulant.h). A reduce is the same backwards:
- * whom a rank had a block from, it sends its sum of that block, once it has
- * got those of all to whom it had sent it. Any number of ranks; for long
- * messages.
+ * so that all are busy from the first rounds to the last. Each rank computes
+ * for itself which blocks (see circulant.h). A reduce is a broadcast backwards:
+ * a rank sends its sum of a block to the rank from which it would have got the
+ * block, once it has got the sums of all ranks to which it would have sent the
+ * block. Any number of ranks; for long messages.
  * Rounds only give the order: a block goes on when it is there. Of blocks
  * beyond the last, which stand for the last, only the first is sent.
  * Traff, Optimal broadcast schedules in logarithmic time with applications to
@@ -21,7 +21,7 @@ enum { SENDS_OF_ROOT = 4 /* under way at once: earlier blocks come first */ };
 #define NO_BLOCK UINT64_MAX
 #define NEVER    (INT64_MIN / 2) /* below 0 in every round */
 
-/* What a rank gets. */
+/* The blocks that a rank gets. */
 typedef struct receipts {
     int64_t blocks[XYL_CIRCULANT_ROUNDS_MAX];
     uint64_t last_block_round;
@@ -40,7 +40,7 @@ typedef struct circulation {
     xyl_position_t sums;
 } circulation_t;
 
-/* Blocks that would come before the first round begin below 0. */
+/* The block of a round; below 0 if it would come before the first round. */
 static int64_t raw_block(const circulation_t *c, const receipts_t *receipts,
                          uint64_t round)
 {
@@ -96,7 +96,7 @@ static int circulation_init(circulation_t *c, const xyl_problem_t *problem,
     c->place = (problem->rank + ranks - problem->root) % ranks;
     c->block = xyl_segment_count(problem, problem->count);
     c->blocks = (problem->count + c->block - 1) / c->block;
-    schedule->labels = (uint32_t)c->blocks; /* whichever a rank uses */
+    schedule->labels = (uint32_t)c->blocks; /* also labels not used */
     /* The last round is to end a turn of all skips. */
     c->first_round = (rounds - (c->blocks - 1) % rounds) % rounds;
     c->rounds = c->first_round + c->blocks - 1 + rounds;
@@ -137,7 +137,7 @@ static uint32_t rank_behind(const circulation_t *c, uint64_t round)
     return (uint32_t)((c->problem->rank + skip) % c->problem->ranks);
 }
 
-/* What goes to the rank behind in a round, or NO_BLOCK. */
+/* The block that goes to the rank behind in a round, or NO_BLOCK. */
 static uint64_t block_behind(const circulation_t *c, uint64_t round)
 {
     return block_of_round(c, &c->others[round % c->graph.rounds], round);
@@ -169,7 +169,7 @@ static void bcast_circulant(const xyl_problem_t *problem,
 
     if (!circulation_init(&c, problem, schedule))
         return;
-    /* It only sends, and the others await all from the start. */
+    /* The root only sends, and the others await all from the start. */
     if (c.place == 0)
         schedule->flight_max = SENDS_OF_ROOT;
     for (round = c.first_round; round < c.rounds; round++)
@@ -179,7 +179,7 @@ static void bcast_circulant(const xyl_problem_t *problem,
 
 /* ---- reduction ---- */
 
-/* Combines a block with what comes for it from behind. */
+/* Combines a block with the sum that comes for it from behind. */
 static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
 {
     xyl_schedule_t *schedule = c->schedule;

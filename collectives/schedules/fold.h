@@ -1,4 +1,4 @@
-/* Any number of ranks to fewer, mostly a power of two: of the first
+/* Folds any number of ranks to fewer, mostly to a power of two: of the first
  * 2 * (ranks - places) ranks each odd one stands back behind the even one
  * before it; so the rest stay ranges of ranks in order. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_FOLD_H
@@ -6,7 +6,7 @@
 
 #include "collectives/schedules/algorithm.h"
 
-/* Of messages: before all rounds, behind them, and of the first. */
+/* Labels of messages: before all rounds, behind them, and of the first. */
 enum { XYL_FOLD_LABEL, XYL_UNFOLD_LABEL, XYL_ROUND_LABEL };
 
 typedef struct xyl_fold {
@@ -17,7 +17,7 @@ typedef struct xyl_fold {
     uint32_t partner; /* the other of the pair; the rank itself: none */
 } xyl_fold_t;
 
-/* `places` is more than half of the ranks, or half. */
+/* `places`: half of the ranks, or more. */
 static inline xyl_fold_t xyl_fold_to(uint32_t rank, uint32_t ranks,
                                      uint32_t places)
 {
@@ -33,7 +33,7 @@ static inline xyl_fold_t xyl_fold_to(uint32_t rank, uint32_t ranks,
     return fold;
 }
 
-/* To the largest power of two. */
+/* Folds to the largest power of two. */
 static inline xyl_fold_t xyl_fold(uint32_t rank, uint32_t ranks)
 {
     uint32_t places = 1;
@@ -49,8 +49,8 @@ static inline uint32_t xyl_fold_rank(const xyl_fold_t *fold, uint32_t place)
     return place < fold->extra ? 2 * place : place + fold->extra;
 }
 
-/* What a rank writes that stands back: it gives its partner `count` elements,
- * and gets `result` of them. */
+/* The actions of a rank that stands back: it gives its partner `count`
+ * elements, and gets `result` elements. */
 static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
                                        const xyl_problem_t *problem,
                                        xyl_schedule_t *schedule, uint64_t count,
@@ -60,14 +60,14 @@ static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
         xyl_send_some(schedule, fold->partner, XYL_FOLD_LABEL,
                       xyl_position(XYL_BUFFER_SEND, 0), count, XYL_ACTION_NONE);
 
-    /* In place the result comes to where that is sent from. */
+    /* In place the result comes to the place of the sent elements. */
     xyl_recv_some(schedule, fold->partner, XYL_UNFOLD_LABEL,
                   xyl_position(XYL_BUFFER_RECV, 0), result,
                   problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
-/* What its partner does first: combines that with its own, which is SEND.
- * Returns where the sum is, after *ready_out. */
+/* The first actions of its partner: it combines these with its own, which is
+ * SEND. Returns where the sum is, after *ready_out. */
 static inline xyl_position_t xyl_fold_combine(const xyl_fold_t *fold,
                                               const xyl_problem_t *problem,
                                               xyl_schedule_t *schedule,

@@ -1,6 +1,6 @@
-/* A few places for what arrives to be combined, used in turn: so many messages
- * may be on their way at once, and no more memory is needed however many there
- * are. */
+/* A few places for elements that arrive to be combined, used in turn: so many
+ * messages may be on their way at once, and more messages need no more
+ * memory. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_INBOX_H
 #define XYL_COLLECTIVES_SCHEDULES_INBOX_H
 
@@ -10,7 +10,7 @@ enum { XYL_INBOX_PLACES = 8 };
 
 typedef struct xyl_inbox {
     xyl_position_t places[XYL_INBOX_PLACES];
-    xyl_action_t used[XYL_INBOX_PLACES]; /* the last that touches it */
+    xyl_action_t used[XYL_INBOX_PLACES]; /* the last action that touches it */
     uint32_t next;
 } xyl_inbox_t;
 

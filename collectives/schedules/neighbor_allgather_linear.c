@@ -1,6 +1,6 @@
-/* Neighbor_allgather: one message for each edge, and nothing waits for
- * anything: what is sparse cannot be combined with what others send unless
- * somebody knows the whole graph, which no rank does here.
+/* Neighbor_allgather: one message for each edge, none of which waits for
+ * another. Messages of a sparse graph cannot be combined unless a rank knows
+ * the whole graph, which no rank does here.
  *
  * An edge that a rank names several times is one message; the block is copied
  * from its first place to the others. Both ends of an edge post it in the same
@@ -9,8 +9,8 @@
  *
  * Hoefler, Traff, Sparse collective operations for MPI, 2009; Hoefler,
  * Schneider, Optimization principles for collective neighborhood
- * communications, 2012, who also say what is to be won where a graph is known
- * to be regular. */
+ * communications, 2012, also on the gain where a graph is known to be
+ * regular. */
 #include "collectives/data/neighbors.h"
 #include "collectives/schedules/algorithm.h"
 

@@ -6,7 +6,7 @@
 
 #include "collectives/schedules/algorithm.h"
 
-/* Where a part begins; that of `ranks` is the end of the vector. */
+/* Where a part begins; part `ranks`: the end of the vector. */
 static inline uint64_t xyl_parts_at(const xyl_problem_t *problem, uint32_t part)
 {
     uint32_t last = problem->ranks - 1;
@@ -27,8 +27,8 @@ static inline uint64_t xyl_parts_count(const xyl_problem_t *problem,
     return xyl_parts_at(problem, end) - xyl_parts_at(problem, first);
 }
 
-/* In place, the result of a reduce_scatter comes to the beginning of SEND, over
- * other ranks' blocks: so only at the end. */
+/* 1: the result comes to its place only at the end: in place, a reduce_scatter
+ * writes it over other ranks' blocks at the beginning of SEND. */
 static inline int xyl_parts_result_is_late(const xyl_problem_t *problem)
 {
     return problem->is_in_place && problem->coll != XYLEM_COLL_ALLREDUCE &&

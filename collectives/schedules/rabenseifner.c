@@ -52,7 +52,7 @@ static xyl_position_t work_piece(const halving_t *halving, range_t range)
     return xyl_position_plus(halving->work, range.first - halving->work_at);
 }
 
-/* A root that would stand back changes with its neighbour. */
+/* A root that would stand back changes places with its neighbour. */
 static void fold_init(halving_t *halving)
 {
     const xyl_problem_t *problem = halving->problem;
@@ -65,7 +65,8 @@ static void fold_init(halving_t *halving)
         halving->fold.takes_part = halving_is_root(halving);
 }
 
-/* RECV where this rank has one; else as much as is kept in the first round. */
+/* Sums go to RECV if this rank has one, else to room for the first round's
+ * range. */
 static void work_init(halving_t *halving)
 {
     range_t kept = halving->kept[0];
@@ -78,8 +79,8 @@ static void work_init(halving_t *halving)
     halving->work_at = kept.first;
 }
 
-/* What each round sends and keeps: of the parts that have been kept so far the
- * lower or the upper half. Returns how many rounds there are. */
+/* Plans what each round sends and keeps: the lower or the upper half of the
+ * parts that have been kept so far. Returns how many rounds there are. */
 static uint32_t rounds_plan(halving_t *halving)
 {
     uint32_t parts = halving->fold.ranks, first = 0, round, half = parts / 2;
@@ -98,8 +99,8 @@ static uint32_t rounds_plan(halving_t *halving)
     return round;
 }
 
-/* In the first round sums are not yet where the work is, except in place: there
- * they are, or have been until the neighbour's were added. */
+/* In the first round the sums do not lie where the work is, except in place:
+ * there they do, or did until the neighbour's were added. */
 static xyl_action_t left_at_first(const halving_t *halving, xyl_action_t send)
 {
     if (!halving->problem->is_in_place)
@@ -132,13 +133,13 @@ static void halve_vector(halving_t *halving, uint32_t round)
             schedule, (halving->fold.place & bit) != 0,
             work_piece(halving, kept), theirs, mine, count, recv);
     }
-    /* From here on sums are where the work is; ranges of it are asked for by
-     * their place in the vector. */
+    /* From here on sums lie where the work is; a range of them is named by its
+     * place in the vector. */
     halving->sums = halving->work;
     halving->sums.at -= halving->work_at;
 }
 
-/* The result of what was sent comes back, to where it was sent from. */
+/* Receives the result of a range that was sent, in the range's place. */
 static void collect_range(halving_t *halving, uint32_t round)
 {
     range_t range = halving->sent[round];
@@ -160,7 +161,7 @@ static void hand_back_range(halving_t *halving, uint32_t round)
                   halving->ready);
 }
 
-/* Of two that differ in a bit, the one with the root's gets all. */
+/* Of two ranks that differ in a bit, the one with the root's bit gets all. */
 static void gather_halves(halving_t *halving, uint32_t rounds)
 {
     uint32_t root = halving->problem->root, place = root / 2;

@@ -1,11 +1,11 @@
 /* Allreduce and reduce_scatter(_block) on a circulant graph: seen from each
  * rank, the parts are numbered from its own on, round past the last rank. Of
  * `held` parts a rank sends the upper half to the rank that many places behind
- * it, whose first ones they are, and combines what it gets with its own first
- * ones; so it goes on with half as many until only its own part is left. For
- * an allreduce the results go the same ways back. Any number of ranks,
- * ceil(log2 ranks) rounds each way, each rank sends its vector once each way,
- * less one part.
+ * it, whose first parts they are, and combines the parts that it gets with its
+ * own first ones. It goes on with the lower half until only its own part is
+ * left. For an allreduce the results go the same ways back. Any number of
+ * ranks, ceil(log2 ranks) rounds each way, each rank sends its vector once each
+ * way, less one part.
  * Traff, Optimal, non-pipelined reduce-scatter and allreduce algorithms,
  * 2024. */
 #include <assert.h>
@@ -18,8 +18,8 @@ enum {
     TOUCHES_MAX = 3 * ROUNDS_MAX /* two per round, a few more in the first */
 };
 
-/* Which action has read or written which elements: [first, end), counted from
- * the beginning of the own part on, round past the end of the vector. */
+/* The actions that have read or written elements [first, end), counted from the
+ * beginning of the own part on, round past the end of the vector. */
 typedef struct touches {
     uint32_t count;
     struct {
@@ -39,8 +39,7 @@ typedef struct circulant {
     touches_t reads;       /* of SEND */
 } circulant_t;
 
-/* Elements as they lie in the vector: cut where that ends, so on all ranks
- * alike. */
+/* Elements as they lie in the vector: cut at its end, so on all ranks alike. */
 typedef struct stretches {
     uint64_t at[2], count[2];
 } stretches_t;
@@ -103,14 +102,14 @@ static void touch_order(const circulant_t *circulant, const touches_t *touches,
 
 /* ---- messages ---- */
 
-/* One of elements [first, end), or two where they are stretches. They lie where
- * the sums do, or in the vector in `buffer`. */
+/* A message of elements [first, end), or two if they are two stretches. They
+ * lie where the sums do, or in the vector in `buffer`. */
 typedef struct passing {
     int is_send, are_sums;
     uint32_t peer, label;
     xyl_buffer_t buffer;
     uint64_t first, end;
-    const touches_t *after; /* what touched them before; NULL: nothing has */
+    const touches_t *after; /* actions that touched them; NULL: none has */
     touches_t *notes;       /* NULL: nothing waits for these messages */
 } passing_t;
 
@@ -142,8 +141,8 @@ static void pass_elements(const circulant_t *circulant,
 
 /* ---- towards the own part ---- */
 
-/* Combines the sums [first, end), which so far are others', with the own
- * elements; `to` is where the sum of the first goes. */
+/* Combines the sums [first, end), which so far are of other ranks, with the own
+ * elements; `to`: the place of the first sum. */
 static void reduce_first(circulant_t *circulant, xyl_position_t to,
                          uint64_t first, uint64_t end)
 {
@@ -168,8 +167,8 @@ static void reduce_first(circulant_t *circulant, xyl_position_t to,
     }
 }
 
-/* From SEND to the sums. `next` of `half` parts are kept in the round after
- * it. */
+/* The first round, from SEND to the sums. The round after it keeps `next` of
+ * `half` parts. */
 static void halve_input(circulant_t *circulant, uint32_t half, uint32_t next)
 {
     uint32_t held = circulant->problem->ranks, got = held - half;
@@ -189,13 +188,13 @@ static void halve_input(circulant_t *circulant, uint32_t half, uint32_t next)
                                           .peer = rank_further(circulant, got),
                                           .end = high,
                                           .notes = &circulant->writes});
-    /* First what is sent in the next round. */
+    /* First the sums that the next round sends. */
     reduce_first(circulant, xyl_position_plus(circulant->sums, low), low, high);
     reduce_first(circulant, half == 1 ? circulant->result : circulant->sums, 0,
                  low);
     if (high == end)
         return;
-    /* Of an odd number, the part in the middle meets nothing yet. */
+    /* If their number is odd, the part in the middle meets no other yet. */
     copy = xyl_schedule_copy(
         circulant->schedule, xyl_position_plus(circulant->sums, high),
         xyl_position(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
@@ -248,7 +247,7 @@ static void halve_sums(circulant_t *circulant, uint32_t held, uint32_t half,
                 theirs, 0, low, recv);
 }
 
-/* Of a reduce_scatter in place, to the beginning of the vector. */
+/* Copies the result of a reduce_scatter in place to the vector's beginning. */
 static void write_late_result(circulant_t *circulant)
 {
     xyl_schedule_t *schedule = circulant->schedule;
@@ -268,7 +267,7 @@ static void write_late_result(circulant_t *circulant)
 
 /* ---- back ---- */
 
-/* held[i] parts were held before round i on the way there. */
+/* `held[i]`: parts before round i on the way there. */
 static void return_results(circulant_t *circulant, const uint32_t *held,
                            uint32_t rounds)
 {

@@ -1,6 +1,6 @@
-/* Reduce: all send to the root, which combines what it gets with what it has,
- * first the ranks before it, nearest first, then those behind it. For few
- * ranks, and where the root has time. */
+/* Reduce: all ranks send to the root, which combines their elements with its
+ * own, first those of the ranks before it, nearest first, then those of the
+ * ranks behind it. For few ranks, and a root that has time. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 

@@ -1,8 +1,8 @@
-/* Allreduce and reduce_scatter: the vector is cut into one part per rank; each
- * part goes once round the ring, from the rank behind its own, is combined
- * with every rank's and ends at its own. For an allreduce it goes round once
- * more as the result. Parts go in segments, a few of which are under way at
- * once and do not wait for each other.
+/* Allreduce and reduce_scatter: the vector is cut into one part per rank. Each
+ * part goes once round the ring, from the rank behind its own to its own, and
+ * is combined with every rank's. For an allreduce it goes round once more as
+ * the result. Parts go in segments, a few of which are under way at once and do
+ * not wait for each other.
  * For long messages: a rank sends its vector once (allreduce: twice), less one
  * part of each.
  * Patarasuk, Yuan, Bandwidth optimal all-reduce algorithms for clusters of
@@ -13,8 +13,9 @@
 #include "collectives/schedules/parts.h"
 
 /* Segments of a part that are under way at once. A place in the inbox is free
- * again when the next rank has one for the same segment, which it takes so many
- * turns later; there are more places, so nobody waits in a circle. */
+ * again when the next rank has a place for the same segment, which it takes
+ * LANES turns later. There are more places than that, so no ranks wait in a
+ * circle. */
 enum { LANES = XYL_INBOX_PLACES / 2 };
 
 typedef struct ring {
@@ -27,8 +28,8 @@ typedef struct ring {
     xyl_inbox_t inbox;
     xyl_position_t result; /* of the own part, which begins at `own_at` */
     uint64_t own_at;
-    xyl_action_t done; /* where that is late: the result is ready, and */
-    xyl_action_t read; /* SEND has been read where it comes to */
+    xyl_action_t done; /* if that is late: the result is ready, and */
+    xyl_action_t read; /* SEND has been read in its place */
 } ring_t;
 
 /* A segment of a part. */
@@ -38,7 +39,7 @@ typedef struct stretch {
     uint64_t at, count;
 } stretch_t;
 
-/* Of the second. */
+/* The label of its second way round. */
 static uint32_t result_label(const ring_t *ring, const stretch_t *stretch)
 {
     return ring->problem->ranks * ring->segments_max + stretch->label;
@@ -64,7 +65,8 @@ static void result_pass(ring_t *ring, const stretch_t *stretch,
                           recv);
 }
 
-/* `read` reads a stretch of SEND. */
+/* Notes that `read` reads a stretch of SEND, if a late result waits for
+ * that. */
 static void read_segment(ring_t *ring, const stretch_t *stretch,
                          xyl_action_t read)
 {
@@ -75,7 +77,7 @@ static void read_segment(ring_t *ring, const stretch_t *stretch,
         ring->read = xyl_schedule_join(ring->schedule, ring->read, read);
 }
 
-/* The part that this rank is the first to send. */
+/* Sends a segment of the part that this rank is the first to send. */
 static void send_first(ring_t *ring, const stretch_t *stretch)
 {
     xyl_action_t send =
@@ -88,7 +90,8 @@ static void send_first(ring_t *ring, const stretch_t *stretch)
         result_pass(ring, stretch, send);
 }
 
-/* Others come, are combined with this rank's and go on, or are the result. */
+/* Combines a segment that comes with this rank's, and sends it on or keeps
+ * it. */
 static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
 {
     xyl_schedule_t *schedule = ring->schedule;
@@ -118,7 +121,7 @@ static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
                           stretch->count, ready);
 }
 
-/* One segment of the part that this rank touches as the `nth`. */
+/* Writes a segment of the `nth` part that this rank touches. */
 static void segment_write(ring_t *ring, uint32_t nth, uint32_t segment)
 {
     uint32_t ranks = ring->problem->ranks;
@@ -139,8 +142,8 @@ static void segment_write(ring_t *ring, uint32_t nth, uint32_t segment)
         combine_segment(ring, &stretch, nth + 1 == ranks);
 }
 
-/* As many segments of each part as there are lanes, from `first` on. Turns are
- * counted for those that are missing in short parts, too. */
+/* Writes as many segments of each part as there are lanes, from `first` on.
+ * Segments that short parts lack count as turns, too. */
 static void lanes_write(ring_t *ring, uint32_t first)
 {
     uint32_t steps = ring->problem->ranks - 1, nth, lane;
@@ -203,7 +206,7 @@ static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     }
     ring.segment = xyl_segment_count(problem, longest);
     ring.segments_max = (uint32_t)((longest + ring.segment - 1) / ring.segment);
-    schedule->labels = ranks * ring.segments_max; /* whichever are empty */
+    schedule->labels = ranks * ring.segments_max; /* also for empty parts */
     if (is_allreduce(&ring))
         schedule->labels *= 2;
     ring.lanes = ring.segments_max < LANES ? ring.segments_max : LANES;

@@ -1,7 +1,7 @@
-/* Reduce_scatter(_block): every rank sends each other rank that one's block
- * and combines what it gets, first from the ranks before it, nearest first,
- * then from those behind it, farthest first; the two sums are joined in the
- * end, so operations need not be commutative. For long blocks.
+/* Reduce_scatter(_block): every rank sends each other rank the block of that
+ * rank, and combines the blocks that it gets: first from the ranks before it,
+ * nearest first, then from those behind it, farthest first. The two sums are
+ * joined in the end, so operations need not be commutative. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
@@ -14,10 +14,10 @@ typedef struct pairwise {
     xyl_schedule_t *schedule;
     uint64_t count;
     xyl_inbox_t inbox;
-    xyl_position_t sum;       /* where that of the ranks up to this one goes; */
-    xyl_position_t low, high; /* where it is; of the ranks behind */
+    xyl_position_t sum;       /* place for the sum up to this rank; */
+    xyl_position_t low, high; /* where it is; sum of the ranks behind */
     xyl_action_t low_ready, high_ready;
-    xyl_action_t sent; /* what lies where in place the result comes to */
+    xyl_action_t sent; /* in place: blocks in the result's place */
 } pairwise_t;
 
 static void send_write(pairwise_t *pairwise, uint32_t peer)
@@ -37,7 +37,7 @@ static void send_write(pairwise_t *pairwise, uint32_t peer)
             xyl_schedule_join(pairwise->schedule, pairwise->sent, send);
 }
 
-/* What comes goes in front of one of the sums. */
+/* Combines a block that comes, in front of one of the sums. */
 static void recv_write(pairwise_t *pairwise, uint32_t peer)
 {
     xyl_schedule_t *schedule = pairwise->schedule;
@@ -68,7 +68,7 @@ static void recv_write(pairwise_t *pairwise, uint32_t peer)
     xyl_inbox_give(&pairwise->inbox, ready);
 }
 
-/* Joins the sums. In place the result waits until what lies there is sent. */
+/* Joins the sums. In place the result waits until the blocks there are sent. */
 static void join_sums(pairwise_t *pairwise)
 {
     const xyl_problem_t *problem = pairwise->problem;

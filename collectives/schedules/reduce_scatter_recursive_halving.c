@@ -1,9 +1,9 @@
-/* Reduce_scatter(_block): in each round a group of ranks is halved; a rank
- * sends its partner in the other half all blocks of that half and keeps those
- * of its own, combined with what it gets. Of the ranks beyond the largest
- * power of two, each first gives all to its even neighbour and in the end gets
- * its block from it. log2 rounds; the first partner is the farthest, so
- * operations have to be commutative. For short vectors.
+/* Reduce_scatter(_block): in each round a group of ranks is halved. A rank
+ * sends its partner in the other half all blocks of that half, and combines the
+ * blocks of its own half with those that it gets. Of the ranks beyond the
+ * largest power of two, each first gives all to its even neighbour and in the
+ * end gets its block from it. log2 rounds; the first partner is the farthest,
+ * so operations have to be commutative. For short vectors.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
@@ -15,9 +15,9 @@ typedef struct halving {
     xyl_fold_t fold;
     xyl_position_t sums; /* of the element at `sums_at` and those behind it */
     uint64_t sums_at;    /* within the vector */
-    xyl_action_t ready;  /* the sums are */
+    xyl_action_t ready;  /* when this is finished */
     uint64_t count;      /* of the own block */
-    xyl_action_t sent;   /* what lies where in place the result comes to */
+    xyl_action_t sent;   /* in place: blocks in the result's place */
 } halving_t;
 
 /* Where the blocks of a place begin. */
@@ -30,8 +30,8 @@ static uint64_t place_at(const halving_t *halving, uint32_t place)
     return xyl_parts_at(halving->problem, rank);
 }
 
-/* Keeps the sums of places [first, end), which are the lower or upper half of
- * those so far; the other half begins at `other`. */
+/* Keeps the sums of the lower or the upper `half` places from `first` on; the
+ * other half begins at `other`. */
 static void halve_blocks(halving_t *halving, uint32_t first, uint32_t half,
                          uint32_t round)
 {
@@ -65,7 +65,7 @@ static void halve_blocks(halving_t *halving, uint32_t first, uint32_t half,
     halving->sums_at = kept_at;
 }
 
-/* The own block, and that of the neighbour who has stood back. */
+/* Hands out the own block, and the block of the neighbour that stands back. */
 static void hand_out_blocks(halving_t *halving)
 {
     const xyl_problem_t *problem = halving->problem;
@@ -75,7 +75,7 @@ static void hand_out_blocks(halving_t *halving)
         halving->sums, xyl_parts_at(problem, rank) - halving->sums_at);
     xyl_action_t copy;
 
-    /* Alone in place, the result is there. */
+    /* Alone and in place, the result is there. */
     if (count != 0 &&
         !(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
         copy = xyl_schedule_copy(halving->schedule,

@@ -1,7 +1,7 @@
-/* Scan and exscan: each rank gets the sum of all before it from its
- * neighbour, combines it with its own and passes it on, segment by segment:
- * with many segments all ranks work at once. For long messages and few ranks.
- */
+/* Scan and exscan: each rank gets the sum of all ranks before it from its
+ * neighbour, combines it with its own elements and passes it on, segment by
+ * segment: with many segments all ranks work at once. For long messages and few
+ * ranks. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 
@@ -22,8 +22,8 @@ static xyl_action_t pass_sum(const chain_t *chain, uint32_t label,
                              sum, count, ready);
 }
 
-/* The result is passed on. What comes may lie there already, unless the own
- * elements do. */
+/* Passes the result on. The sum that comes may lie in the result's place
+ * already, unless the own elements do. */
 static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
                          uint64_t count)
 {
@@ -48,8 +48,8 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
     pass_sum(chain, label, result, count, ready);
 }
 
-/* What comes is the result; what is passed on is made beside it, where in
- * place both swap roles. */
+/* The sum that comes is the result. The sum that is passed on is made beside
+ * it; in place the two swap roles. */
 static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
                            uint64_t count)
 {

@@ -1,9 +1,9 @@
 /* Scan and exscan: in each round a rank sends the sum of the last ranks up to
- * itself to the rank that many places further, and puts what it gets in front
- * of its own; so the sums get twice as long. For a scan they begin with the
- * own elements. For an exscan they leave these out: the first round fetches
- * one rank, the second, for which they are put behind once, two more, so that
- * sums have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
+ * itself to the rank that many places further, and puts the sum that it gets in
+ * front of its own; so sums get twice as long. For a scan they begin with the
+ * own elements. For an exscan they leave these out: the first round fetches one
+ * rank; the second, for which the own elements are put behind once, two more;
+ * so sums have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
  * messages.
  * Hillis, Steele, Data parallel algorithms, 1986; the exscan: Traff,
  * 123-doubling algorithms for the exclusive scan, 2025. */
@@ -32,7 +32,8 @@ static xyl_action_t send_on(const doubling_t *doubling, uint32_t distance,
                              round, what, problem->count, ready);
 }
 
-/* What comes is put in front, never into what may be on its way to others. */
+/* Puts the sum that comes in front, never into memory that may be on its way to
+ * other ranks. */
 static void put_in_front(doubling_t *doubling, uint32_t distance,
                          uint32_t round, int is_last)
 {
@@ -74,7 +75,7 @@ static void scan(doubling_t *doubling)
     }
 }
 
-/* The rank before this one. */
+/* Fetches the elements of the rank before this one. */
 static void fetch_one(doubling_t *doubling)
 {
     const xyl_problem_t *problem = doubling->problem;
@@ -91,7 +92,8 @@ static void fetch_one(doubling_t *doubling)
                           problem->count, XYL_ACTION_NONE);
 }
 
-/* The two ranks before that one; sends this and the one before. */
+/* Fetches the sum of the two ranks before that one; sends the sum of this rank
+ * and the one before. */
 static void fetch_two(doubling_t *doubling)
 {
     const xyl_problem_t *problem = doubling->problem;

@@ -1,14 +1,15 @@
-/* Alltoall(v) and allgather(v), each block sent straight to where it belongs:
- * in step i every rank sends to the i-th after it and receives from the i-th
- * before it; none waits for the step before. Pairwise, a few steps are under
- * way at once: for long blocks. Linear, many: for middle ones, when their
+/* Alltoall(v) and allgather(v), each block sent straight to its receiver: in
+ * step i every rank sends to the i-th rank after it and receives from the i-th
+ * before it; no step waits for the step before. Pairwise, a few steps are under
+ * way at once: for long blocks. Linear, many are: for middle blocks, when their
  * number of messages is still worth while, for few ranks, or for ranks that
  * arrive at different times.
  *
- * In place a block of an alltoall has to be put aside before the one that
- * replaces it is received. So that few are at a time, the partner of a step is
- * the same in both directions there: those two ranks whose sum modulo the
- * number of ranks is the step. As many blocks are aside as steps are under way.
+ * In place a block of an alltoall has to be put aside before the block that
+ * replaces it is received. So that few are aside at a time, the partner of a
+ * step is the same in both directions there: the sum of the two ranks modulo
+ * the number of ranks is the step. As many blocks are aside as steps are under
+ * way.
  *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.3: there of an alltoall. */
@@ -16,7 +17,7 @@
 
 enum { PAIRWISE_UNDER_WAY = 8, LINEAR_UNDER_WAY = 64 };
 
-/* What goes to a rank: of an allgather, the same to all. */
+/* The block that goes to a rank; of an allgather, the same to all. */
 static xyl_position_t block_for_peer(const xyl_problem_t *problem,
                                      uint32_t peer, uint64_t *count_out)
 {
@@ -69,9 +70,9 @@ static uint64_t longest_block(const xyl_problem_t *problem)
     return longest;
 }
 
-/* What is to be sent lies in RECV, by its counts, which are those of both
- * directions. A block is put aside where the one `aside_max` exchanges before
- * was, when that has been sent. */
+/* The blocks to be sent lie in RECV, whose counts hold for both directions. A
+ * block is put aside in the place of the block `aside_max` exchanges before,
+ * when that has been sent. */
 static void write_in_place(const xyl_problem_t *problem,
                            xyl_schedule_t *schedule, uint32_t aside_max)
 {
@@ -105,7 +106,7 @@ static void write_in_place(const xyl_problem_t *problem,
     }
 }
 
-/* An allgather's own block lies in its place, where nobody writes. */
+/* In place, the own block of an allgather lies where no message comes. */
 static void write_straight(const xyl_problem_t *problem,
                            xyl_schedule_t *schedule, uint32_t under_way)
 {
