@@ -4,8 +4,8 @@
  * A number is cut into digits at fixed powers of two, and digits of the same
  * power are added as integers, which is exact. A sum keeps the digits of the
  * three highest powers that any of its numbers reaches, and the number of the
- * highest (its index); what lies below is cut off, of each number for itself.
- * So the index is the highest of all indexes, and each digit is the sum of that
+ * highest (its index); the bits of each number below these are cut off. So the
+ * index is the highest of all indexes, and each digit is the sum of that
  * digit of all numbers, in whatever order sums are made and merged. The idea is
  * that of Demmel and Nguyen ("Fast Reproducible Floating-Point Summation",
  * 2013; "Parallel Reproducible Summation", 2015) and of the indexed type of

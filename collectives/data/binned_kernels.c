@@ -14,10 +14,10 @@
  * A sum of all zeros is the sum of nothing.
  *
  * Digit i of a number is its bits from 2^(LOWEST + i WIDTH) up to the next
- * digit, with the number's sign. Index i has digits i, i - 1 and i -
- * 2; none is below 2, where all digits end with the last bit of subnormal
- * numbers. Numbers that are not finite have an index above all others, and are
- * counted in the place of digits: +infinity, -infinity, NaN.
+ * digit, with the number's sign. Index i has digits i, i - 1 and i - 2; none is
+ * below 2, where all digits end with the last bit of subnormal numbers. Numbers
+ * that are not finite have an index above all others, and are counted in the
+ * place of digits: +infinity, -infinity, NaN.
  *
  * Room: digits are less than 2^WIDTH. The sum of 2^16 digits fits into a word
  * above its TAG bits, that of 2^(FIELD - 1 - WIDTH) digits into FIELD bits. */
@@ -208,7 +208,7 @@ static inline word_t digit_word(word_t digit, word_t sign)
     return ((digit ^ sign) - sign) << UNIT;
 }
 
-/* A finite number in a sum with an index that is not below its own: `at` is how
+/* A finite number as a sum, with an index that is not below its own. `at`: how
  * far the last bit of its fraction is above the last bit of the lowest digit,
  * or below. */
 static inline sum_t digits_of(word_t fraction, word_t at, word_t sign,
@@ -376,9 +376,9 @@ static inline double power_of_two(int64_t exponent)
     return double_of_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* After carries the two higher digits are added with what rounding loses, and
- * that with the lowest is added last. In the end an integer of 53 bits or less
- * is left, which a power of two does not round; half of the power at a time, as
+/* After carries the two higher digits are added; then the lowest, together with
+ * what that addition lost by rounding. An integer of 53 bits or less is left,
+ * which a power of two does not round. Half of the power is taken at a time, as
  * all of it may be no normal number. */
 static inline word_t value_of(sum_t sum)
 {

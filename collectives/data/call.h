@@ -34,8 +34,7 @@ int xyl_call_takes_any_order(const xylem_team_t *team,
 
 /* The mean of blocks that vary, by counts that all ranks share; in bytes,
  * because ranks may describe blocks by different types. 0: ranks share none, or
- * the counts are missing. By their own counts ranks would choose
- * differently. */
+ * the counts are missing. Their own counts would lead ranks apart. */
 uint64_t xyl_call_common_bytes(const xylem_team_t *team,
                                const xylem_coll_args_t *args);
 

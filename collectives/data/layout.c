@@ -137,7 +137,7 @@ static void move_pieces(const walk_t *walk, int64_t offset, int64_t stride,
         copy_strided(user, dense, count, (size_t)bytes);
 }
 
-/* Moves one block of `patterns` patterns in a row; the longer loop is
+/* Moves one block of `patterns` patterns in a row, with the longer loop
  * inside. */
 static void move_layout_block(const walk_t *walk, const xyl_block_t *block,
                               uint64_t patterns)

@@ -222,8 +222,7 @@ static int append(build_t *build, xyl_block_t block)
 }
 
 /* Steps through a nest like an odometer; 0: at its end. `at` may wrap around:
- * it is the address of a pattern, which need not be near the pattern's
- * bytes. */
+ * the address of a pattern need not be near the pattern's bytes. */
 static int nest_step(const xyl_layout_t *layout, uint64_t *digits, uint64_t *at)
 {
     uint32_t i;
@@ -331,7 +330,7 @@ static void nest_tidy(build_t *build)
         ;
 }
 
-/* The innermost level becomes part of the list. */
+/* Makes the innermost level part of the list. */
 static xylem_status_t unroll_innermost(build_t *build)
 {
     xyl_level_t level = build->levels[build->level_count - 1];
@@ -395,7 +394,7 @@ static xylem_status_t nest(build_t *build, const xyl_layout_part_t *part)
 
 /* ---- layouts ---- */
 
-/* Packed offsets, from the inside out. */
+/* Counts packed offsets, from the inside out. */
 static void layout_count_packed(xyl_layout_t *layout)
 {
     uint64_t packed = 0, i;

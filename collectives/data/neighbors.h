@@ -30,11 +30,10 @@ typedef struct xyl_neighbors {
     uint64_t sent, received; /* bytes of a block, packed */
 } xyl_neighbors_t;
 
-/* Finds the neighbours in the problem's call; none if it has no call. The
- * caller ends them whatever this returns: XYLEM_OK; XYLEM_ERR_NO_MEMORY;
+/* Finds the neighbours in the problem's call; none without a call. The caller
+ * ends them whatever this returns: XYLEM_OK; XYLEM_ERR_NO_MEMORY;
  * XYLEM_ERR_INVALID_ARG, said by xyl_fail: a neighbour that is no rank, blocks
- * beyond the address space, an edge to itself that has one end, or two
- * lengths. */
+ * beyond the address space, an edge to itself with one end, or two lengths. */
 xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
                                   xyl_neighbors_t *neighbors);
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);

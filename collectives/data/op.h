@@ -1,4 +1,4 @@
-/* Element types and reduction operations: sizes, which combinations exist, and
+/* Element types and reduction operations: sizes, combinations that exist, and
  * the kernels that combine two operands. Kernels are built once per
  * instruction set (baseline, AVX2, AVX-512) and chosen at run time. Everything
  * here is constant; any thread may call any function. */
@@ -21,9 +21,8 @@ xyl_isa_t xyl_isa_best(void); /* of this machine */
 xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
 
 /* 1 when a predefined operation gives the same bits in whatever order
- * contributions are combined. Not MIN and MAX of floating-point numbers: the
- * order shows in NaN and in the signs of zeros. Nor pairs: it may show in their
- * gaps. */
+ * contributions are combined. Not MIN and MAX of floating-point numbers, by NaN
+ * and the signs of zeros; nor pairs, by the bits of their gaps. */
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
 
 #endif

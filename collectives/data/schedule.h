@@ -1,15 +1,15 @@
-/* A schedule: what one rank does in a collective, as actions and what each of
- * them waits for. Algorithms are functions that write schedules; the exchange
- * stage runs them: an action starts when all it waits for is finished, and
- * nothing waits for anything else.
+/* A schedule: the actions of one rank in a collective, and for each the actions
+ * that it waits for. Algorithms are functions that write schedules; the
+ * exchange stage runs them. An action starts when all that it waits for are
+ * finished; it waits for nothing else.
  *
  * Actions name pieces of three buffers, so that one schedule serves any number
  * of starts with other addresses. Offsets and counts are in elements, as if
  * they lay one behind the other; a user's buffer may have a layout with gaps,
  * which only the stage knows.
  *
- * Messages between two ranks are told apart by a label that both algorithms'
- * sides give them, distinct within the schedule for a pair and direction.
+ * A label tells messages between two ranks apart. Both ranks' schedules give
+ * it, and it is distinct within a schedule for a pair and direction.
  *
  * Writing never fails in the call: the first error is kept, and
  * xyl_schedule_status tells it at the end. One thread.
