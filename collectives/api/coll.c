@@ -70,8 +70,8 @@ static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
         xyl_device_memory_undo(team, args);
 }
 
-/* Begins a call with those of the arguments that this rank uses, and checks
- * them. After a failure the caller has nothing to give back. */
+/* Begins a call with the arguments that this rank uses, and checks them. After
+ * a failure the caller has nothing to give back. */
 static xylem_status_t arguments_pack(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call, xyl_call_t *packed)
@@ -176,9 +176,8 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
-/* The call's arguments, unless a run that learns tries another plan in the
- * call. A blocking call is refused in a callback, and does not count. NULL: no
- * memory. */
+/* The call's arguments, unless a run that learns tries another plan. A blocking
+ * call is refused in a callback, and does not count. NULL: no memory. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
@@ -423,8 +422,7 @@ static xylem_status_t coll_finish(xylem_request_t *request, const look_t *look)
     return status;
 }
 
-/* Finishes a kept plan whose request no user holds: the call under way keeps
- * the team. */
+/* Finishes a kept plan whose request no user holds; the call keeps the team. */
 static xylem_status_t finish_kept(xyl_operation_t *operation,
                                   xylem_status_t status, const look_t *look)
 {
@@ -438,8 +436,8 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
 }
 
 /* Runs a blocking call, but not in a callback, where it could never return.
- * Tries a plan that runs inside for a short form (`is_short`) for which none
- * was tried. */
+ * Tries a plan that runs inside for a short form (`is_short`) that has tried
+ * none. */
 static __attribute__((noinline)) xylem_status_t
 run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
            int is_short, const look_t *look)

@@ -16,7 +16,7 @@ enum {
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 /* 1: no operation is under way that would have to wait or that comes first, and
- * no rank is missing, as far as a look at the engine tells. The engine's
+ * no rank is missing, as far as a look at the engine tells. By the engine's
  * owner. */
 static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
 {

@@ -361,7 +361,7 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
 
     if (status != XYLEM_OK)
         return status;
-    /* Most calls that look like those of xylem_team_dup are such. */
+    /* Most calls with the color and key of a dup are one. */
     return split_start(parent, color, key,
                        color == 0 && key == parent->rank ? parent->size : 0,
                        team_out, request_out);

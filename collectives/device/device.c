@@ -236,7 +236,7 @@ static void works_look(device_state_t *state)
     state->works = xyl_cuda_works(state->exec, &state->works_ended);
 }
 
-/* Waits for all works: only those that are to begin use memory then. */
+/* Waits for all works; then only works that begin later use memory. */
 static void works_settle(device_state_t *state)
 {
     xyl_cuda_settle(state->exec);
@@ -323,8 +323,8 @@ static int is_open(const opened_t *opened, uint32_t owner, int device,
            opened->buffer == name->buffer;
 }
 
-/* Opens an allocation; if the driver opens no more, or not for a second device,
- * after closing others, at last those in use. 0, or an error of the library. */
+/* Opens an allocation. If the driver opens no more, or not for a second device,
+ * closes others, at last those in use, and tries again. 0, or an error. */
 static int opened_map(device_state_t *state, const xyl_device_name_t *name,
                       opened_t *opened)
 {
@@ -433,8 +433,8 @@ static void exec_note(device_state_t *state, xyl_exec_t *exec)
     works_look(state);
 }
 
-/* Opens an allocation if it is not open; returns its place. NULL: *why_out says
- * why it cannot. */
+/* Opens an allocation if it is not open. Returns its place; NULL: see
+ * *why_out. */
 static opened_t *open_name(xylem_context_t *context,
                            const xyl_cuda_library_t *library, uint32_t owner,
                            int device, const xyl_device_name_t *name,

@@ -307,7 +307,7 @@ static unsigned member_go(xyl_directory_run_t *run)
     }
 }
 
-/* ---- the leader: who copies how ---- */
+/* ---- the leader: mechanisms ---- */
 
 /* Allows a mechanism more copies when one has ended. */
 static void allow(xyl_directory_run_t *run, xyl_copy_mechanism_t mechanism)

@@ -81,18 +81,18 @@ typedef enum xyl_copy_kind {
     XYL_COPY_FILL,    /* a chunk of the contribution into the rank's ring */
     XYL_COPY_TAKE,    /* a chunk of the result out of the ring */
     XYL_COPY_PUBLISH, /* a chunk of the result into the ring, by the leader */
-    XYL_COPY_DRAIN,   /* a chunk out of a rank's ring to its place, by it */
+    XYL_COPY_DRAIN,   /* the leader's: a chunk of a rank's ring to its place */
     XYL_COPY_KINDS
 } xyl_copy_kind_t;
 
 typedef struct xyl_copy {
     xyl_copy_kind_t kind;
-    uint32_t rank, slot; /* DRAIN: whose; of a ring */
+    uint32_t rank, slot; /* DRAIN: the ring's; within a ring */
     uint64_t at, bytes;  /* of the contribution, or the result */
     char *staged;        /* the chunk's place in a ring */
 } xyl_copy_t;
 
-/* In shared memory. A line for each rank ... */
+/* A line in shared memory for each rank ... */
 typedef struct xyl_directory_line {
     _Alignas(128) _Atomic uint64_t status; /* by a rank and the leader */
     _Alignas(128) _Atomic uint64_t filled; /* by the rank: chunks, as is: */
@@ -126,9 +126,9 @@ void xyl_directory_init(xyl_directory_t *directory, xyl_shm_t *shm,
                         void *memory, const uint32_t *world, uint32_t ranks,
                         uint64_t chunk);
 
-/* What a collective asks for; equal on all ranks, but for `rank`. */
+/* The arguments of a collective; equal on all ranks, but for `rank`. */
 typedef struct xyl_directory_call {
-    uint64_t number; /* of those of the directory, from 1 on */
+    uint64_t number; /* of the directory's collectives, from 1 on */
     uint32_t rank, leader;
     uint64_t given, gotten; /* bytes of a contribution, of the result; 0: there
                                is no such step */
@@ -190,8 +190,7 @@ void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
                          const xyl_directory_call_t *call);
 /* Does all that can be done now; returns how much that was. run->is_over: this
  * rank has no further part. Begins one chunk at most: copies that begin
- * together are seen to end together, and would not follow each other in
- * rings. */
+ * together are seen to end together, and would not follow one another. */
 unsigned xyl_directory_go(xyl_directory_run_t *run);
 /* A copy that the run has begun has ended. */
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,

@@ -68,11 +68,10 @@ typedef struct xyl_device_design {
     /* The most phases, and tasks of a rank in a phase; NULL: 1. */
     uint32_t (*phases_max)(const xyl_problem_t *problem);
     uint32_t (*tasks_max)(const xyl_problem_t *problem);
-    /* The phases of a call, when all offers are there; alike on all ranks.
-     * NULL: 1. */
+    /* The phases, when all offers are there; alike on all ranks. NULL: 1. */
     uint32_t (*phases)(const xyl_device_plan_t *plan);
     /* Writes this rank's tasks of a phase, in the order in which they have to
-     * run; returns how many. Less than 0: memory of another rank cannot be
+     * run; returns how many. Below 0: another rank's memory cannot be
      * opened. */
     int (*write)(xyl_device_plan_t *plan, uint32_t phase);
     /* NULL, or in place of tasks: adds stages that do a phase's work; returns

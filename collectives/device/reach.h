@@ -1,6 +1,5 @@
 /* Which GPUs reach one another. Not all GPUs of a machine do, and a process
- * that has been given one GPU cannot ask about others: it learns by opening
- * memory. */
+ * that has been given one GPU cannot ask about others: opening memory tells. */
 #ifndef XYL_COLLECTIVES_DEVICE_REACH_H
 #define XYL_COLLECTIVES_DEVICE_REACH_H
 

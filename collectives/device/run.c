@@ -64,8 +64,7 @@ static void device_start(xyl_stage_t *stage)
 
 /* ---- publish ---- */
 
-/* The address of some byte of the side: elements with gaps need not begin with
- * one. */
+/* Some byte of the side: elements with gaps need not begin with one. */
 static char *side_address(const xyl_device_side_t *side)
 {
     if (side->layout == NULL)
@@ -148,8 +147,7 @@ static int buffers_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
             side_share(plan, &plan->result, &offer->result));
 }
 
-/* Copies to or from the room that stands for a buffer. 1: done, or nothing to
- * do. */
+/* Copies to or from a buffer's room. 1: done, or nothing to do. */
 static int side_copy(const xyl_device_plan_t *plan,
                      const xyl_device_side_t *side, int into_room,
                      xyl_work_t *work)
@@ -252,8 +250,8 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-/* Why the call cannot go directly, by rank *rank_out; NULL: it can, as far as
- * buffers tell. */
+/* Why the call cannot go directly, by rank *rank_out; NULL: buffers do not keep
+ * it from that. */
 static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
                                       uint32_t *rank_out)
 {

@@ -10,8 +10,8 @@ static int is_root(const xyl_problem_t *problem)
 
 /* ---- blocks that differ ---- */
 
-/* Fills in one side of the cells, from the lowest block on; returns where it
- * lies. */
+/* Fills in one side of the cells, from the lowest block on; returns its
+ * place. */
 static uint64_t cells_fill(const xyl_problem_t *problem, const uint64_t *counts,
                            const uint64_t *displs, xyl_device_cell_t *cell,
                            int sends, uint64_t *bytes_out)

@@ -16,8 +16,7 @@ typedef struct xyl_device_staging {
     uint64_t number; /* of the last collective that has begun */
 } xyl_device_staging_t;
 
-/* The team's staging; NULL: no memory. The progressing thread, also for
- * _use. */
+/* The team's staging; NULL: no memory. The progressing thread; _use, too. */
 xyl_device_staging_t *xyl_device_staging_of(xylem_team_t *team,
                                             const xyl_cuda_library_t *library,
                                             int device);

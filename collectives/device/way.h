@@ -44,8 +44,8 @@ static inline int xyl_device_is_short(const xylem_team_t *team,
 }
 
 /* Called once for each call, in their order, also with XYLEM_CUDA=off, as other
- * ranks may have a GPU. `args` name no type of the user's, and need not have
- * been checked. */
+ * ranks may have a GPU. `args` name no type of the user's, and may be
+ * unchecked. */
 static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
                                              const xylem_coll_args_t *args)
 {

@@ -27,8 +27,7 @@ typedef struct bruck {
     xyl_action_t ready[XYL_DISTANCES_MAX + 1];
 } bruck_t;
 
-/* Notes that the first `number` blocks are there, the last of them after
- * `action`. */
+/* Notes that the first `number` blocks are there, the last after `action`. */
 static void reach(bruck_t *bruck, uint64_t number, xyl_action_t action)
 {
     uint32_t step = bruck->steps++;

@@ -11,8 +11,7 @@
 
 enum { LABEL_FOLD, LABEL_ROUND };
 
-/* Ranks [first, end): a place has their blocks after the rounds below
- * `bit`'s. */
+/* Ranks [first, end): a place has their blocks before the round of `bit`. */
 static void group(const xyl_fold_t *fold, uint32_t place, uint32_t bit,
                   uint32_t *first, uint32_t *end)
 {

@@ -14,7 +14,7 @@ static void barrier_dissemination(const xyl_problem_t *problem,
     uint64_t step;
 
     for (step = 1; step < ranks; step *= radix) {
-        /* Messages of a round may come before those of the one before it. */
+        /* Messages of a round may come before those of the round before. */
         round = xyl_schedule_join(schedule, round, heard);
         heard = XYL_ACTION_NONE;
         for (j = 1; j < radix && j * step < ranks; j++, label++)

@@ -1,6 +1,5 @@
 /* A few places for elements that arrive to be combined, used in turn: so many
- * messages may be on their way at once, and more messages need no more
- * memory. */
+ * messages may be on their way at once; more messages need no more memory. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_INBOX_H
 #define XYL_COLLECTIVES_SCHEDULES_INBOX_H
 

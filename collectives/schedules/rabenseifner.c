@@ -65,8 +65,7 @@ static void fold_init(halving_t *halving)
         halving->fold.takes_part = halving_is_root(halving);
 }
 
-/* Sums go to RECV if this rank has one, else to room for the first round's
- * range. */
+/* Sums go to RECV if this rank has one, else to room for the first range. */
 static void work_init(halving_t *halving)
 {
     range_t kept = halving->kept[0];

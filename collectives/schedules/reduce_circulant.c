@@ -194,7 +194,7 @@ static void halve_input(circulant_t *circulant, uint32_t half, uint32_t next)
                  low);
     if (high == end)
         return;
-    /* If their number is odd, the part in the middle meets no other yet. */
+    /* If there is an odd number of parts, the middle one meets no other yet. */
     copy = xyl_schedule_copy(
         circulant->schedule, xyl_position_plus(circulant->sums, high),
         xyl_position(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),

@@ -14,8 +14,7 @@
 
 /* Segments of a part that are under way at once. A place in the inbox is free
  * again when the next rank has a place for the same segment, which it takes
- * LANES turns later. There are more places than that, so no ranks wait in a
- * circle. */
+ * LANES turns later. There are more places, so no ranks wait in a circle. */
 enum { LANES = XYL_INBOX_PLACES / 2 };
 
 typedef struct ring {
@@ -65,8 +64,7 @@ static void result_pass(ring_t *ring, const stretch_t *stretch,
                           recv);
 }
 
-/* Notes that `read` reads a stretch of SEND, if a late result waits for
- * that. */
+/* Notes that `read` reads a stretch of SEND, if a late result waits for it. */
 static void read_segment(ring_t *ring, const stretch_t *stretch,
                          xyl_action_t read)
 {
@@ -90,8 +88,7 @@ static void send_first(ring_t *ring, const stretch_t *stretch)
         result_pass(ring, stretch, send);
 }
 
-/* Combines a segment that comes with this rank's, and sends it on or keeps
- * it. */
+/* Combines a segment that comes with this rank's, and sends or keeps it. */
 static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
 {
     xyl_schedule_t *schedule = ring->schedule;

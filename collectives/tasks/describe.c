@@ -1,4 +1,4 @@
-/* Remote tasks in words: the ranks that this rank waits for, or that wait for
+/* Remote tasks in words: ranks that this rank waits for, or that wait for
  * it. */
 #include <inttypes.h>
 

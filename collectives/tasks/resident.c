@@ -126,8 +126,8 @@ static void waiting_return(xylem_resident_t *resident,
     resident->waiting[--resident->first & resident->mask] = *what;
 }
 
-/* The next word of a box that is the host's: its worker has run all it was
- * given. */
+/* The next word of a box that is the host's: its worker has run all its
+ * tasks. */
 static uint64_t box_next(xylem_resident_t *resident, uint32_t w)
 {
     resident_worker_t *worker = &resident->worker[w];

@@ -322,8 +322,7 @@ static xylem_status_t served_place(xyl_served_t *served)
     return served->owned != NULL ? XYLEM_OK : XYLEM_ERR_NO_MEMORY;
 }
 
-/* XYLEM_OK: the table has the task's entry, which takes bytes of these
- * lengths. */
+/* XYLEM_OK: the table has the task's entry, which takes these lengths. */
 static xylem_status_t served_admit(xyl_served_t *served)
 {
     const xylem_tasks_t *tasks = served->tasks;
@@ -429,8 +428,7 @@ static xylem_status_t served_come(xyl_served_t *served)
     return XYLEM_OK;
 }
 
-/* Handles an arrival in its turn: all places that were posted before have
- * theirs. */
+/* Handles an arrival in its turn: all earlier places have theirs. */
 static void served_in_turn(xyl_served_t *served)
 {
     xylem_tasks_t *tasks = served->tasks;

@@ -151,7 +151,7 @@ typedef struct xyl_served {
     _Atomic int is_ended;  /* the end has been said, */
     xylem_status_t status; /* with this */
     int is_placed;         /* the payload lies in the user's memory */
-    void *owned;           /* or in the library's: from its pool */
+    void *owned;           /* in the library's, from its pool; NULL: not */
     TAILQ_ENTRY(xyl_served) others;
     xyl_task_message_t message;
 } xyl_served_t;
@@ -194,7 +194,7 @@ struct xylem_tasks {
     /* Places for tasks: posted, in the order in which messages are matched;
      * with a task; not in use. */
     struct xyl_served_list posted, served, idle;
-    uint32_t places, places_max; /* how many of all */
+    uint32_t places, places_max; /* their number */
     uint32_t posted_count;
     xyl_reply_receive_t *replies; /* [XYL_TASK_REPLY_RECEIVES], a ring */
     uint32_t next_reply;          /* the one that was posted first */

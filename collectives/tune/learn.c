@@ -27,7 +27,7 @@ typedef struct learner_class {
     xyl_other_t others[XYL_OTHERS_MAX];
 } learner_class_t;
 
-/* Of a team; NULL: it has learnt nothing yet. */
+/* A team's classes of calls; NULL: none yet. */
 typedef struct learner {
     uint32_t count;
     learner_class_t classes[CLASSES_MAX];

@@ -31,8 +31,8 @@ struct xyl_timed {
     char plan[PLAN_BYTES];
     double expected_us; /* 0: not measured */
     uint64_t calls, least_ns;
-    /* By the logarithm of times, so that a call that was held up for a thousand
-     * times as long as others does not count for more. */
+    /* Buckets by the logarithm of the time: a call that was held up for a
+     * thousand times as long as others does not count for more. */
     uint32_t count[BUCKETS];
     uint64_t sum_ns[BUCKETS];
     struct xyl_timed *next;
@@ -72,8 +72,7 @@ static uint64_t timing_time(void *arg)
     return xyl_clock_now(timing->context->engine.clock);
 }
 
-/* Compares the least time, as ranks that come late can only make a call
- * longer. */
+/* Looks at the least time, as ranks that come late only make calls longer. */
 static void say_if_far(const xyl_timing_t *timing, const xyl_timed_t *timed)
 {
     double least_us = (double)timed->least_ns / 1e3;
@@ -187,7 +186,7 @@ static xyl_timed_t *timed_find(xyl_timing_t *timing, const xyl_query_t *query,
     return timed;
 }
 
-/* By the plan that the call names. */
+/* Finds the times by the plan that the call names. */
 xyl_timed_t *xyl_timing_of(const xyl_call_t *call, const xyl_choice_t *choice)
 {
     const xylem_coll_args_t *args = &call->args;

@@ -1,5 +1,5 @@
 /* Allgather: every seat publishes its block and copies out the other seats'
- * blocks as they come. It begins with its neighbour's, so that not all read
+ * blocks as they come, its neighbour's first, so that not all seats read
  * one. */
 #include "collectives/node/programs/parts.h"
 

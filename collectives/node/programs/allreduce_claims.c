@@ -44,7 +44,7 @@ static void write_claims(const xyl_problem_t *problem,
     xyl_node_until_read(program, XYL_BOARD_ALL, program->segments + 1);
 }
 
-/* The slice that the call asks for, or one slice per seat; a piece has room for
+/* The slice that the call asks for, or one per seat; a piece has room for
  * it. */
 static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
@@ -61,8 +61,8 @@ static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 }
 
 /* Bytes of a piece. A message that is somewhat longer goes in as many pieces as
- * are under way at once: no seat then waits for a seat that has published all
- * of its input. */
+ * are under way at once: a seat that has published all input keeps no seat
+ * waiting. */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
     uint64_t least = problem->node.limits->allreduce_piece;

@@ -1,4 +1,4 @@
-/* Shared by the alltoalls on a node: where a block lies, and how it is
+/* Shared by the alltoalls on a node: a block's place, and how it is
  * published. */
 #ifndef XYL_COLLECTIVES_NODE_ALLTOALL_H
 #define XYL_COLLECTIVES_NODE_ALLTOALL_H

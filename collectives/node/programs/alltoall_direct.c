@@ -93,8 +93,7 @@ static void write_alltoall_block(const xyl_problem_t *problem,
 
 enum { OFFER_CELL = 1024, READ_KIB = 64 };
 
-/* 1: cells have heads; two seats have one parcel each way, by its seat's
- * line. */
+/* 1: cells have heads. Two seats have one parcel each way, by its line. */
 static int has_heads(const xyl_problem_t *problem)
 {
     return problem->ranks > 2;

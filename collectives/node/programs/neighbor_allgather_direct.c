@@ -12,7 +12,7 @@
  *     its own cell | line, cell | line, cell | ...   one for each other seat,
  *                                                    by the distance to it
  *
- * The block of a source that is named several times is taken once, then
+ * The block of a source that is named several times is taken once, and
  * copied. */
 #include "collectives/data/neighbors.h"
 #include "collectives/node/programs/parts.h"

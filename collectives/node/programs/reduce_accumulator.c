@@ -4,7 +4,7 @@
  * out the full sums. See combine.h. */
 #include "collectives/node/programs/parts.h"
 
-/* In a reduce of two seats one adds to the buffer, undisturbed. */
+/* In a reduce of two seats one adds to the buffer, and needs no spare. */
 static uint32_t spares_of(const xyl_problem_t *problem)
 {
     if (problem->ranks <= 2)

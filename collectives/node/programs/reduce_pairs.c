@@ -56,7 +56,7 @@ static uint32_t cells_of(const xyl_problem_t *problem,
                                       : (uint32_t)XYL_PAIRS_CELLS_MAX;
 }
 
-/* How many of these are in the window: as many as are in use if no seat is
+/* How many of these the window has: as many as are in use if no seat is
  * late. */
 static uint32_t near_cells_of(const xyl_problem_t *problem,
                               const xyl_node_program_t *program)

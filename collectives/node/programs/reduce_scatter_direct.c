@@ -26,8 +26,8 @@ static uint64_t reduce_scatter_further(const xyl_problem_t *problem,
     return xyl_node_block_at(problem, seat) - seat * program->piece_bytes;
 }
 
-/* In place, where blocks differ, the result of a piece lies where that piece
- * and those before it have their input. Input this short is copied when a piece
+/* In place, if blocks differ in length, the result of a piece overwrites input
+ * of that piece and of earlier ones. Input this short is copied when a piece
  * begins, and pieces begin one after the other. */
 static void write_reduce_scatter_input(const xyl_problem_t *problem,
                                        xyl_node_program_t *program,
