@@ -544,7 +544,7 @@ int xmpi_Comm_revoke(MPI_Comm handle)
 
 /* ---- communicators made of others ---- */
 
-/* What a communicator is made from; the same on all ranks. */
+/* The origin of a new communicator, the same on all ranks. */
 typedef struct source {
     xmpi_comm_t *parent; /* whose team is split; NULL: there is none */
     int is_connected;    /* all ranks have a context */

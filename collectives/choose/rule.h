@@ -95,8 +95,8 @@ int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);
 double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes);
 int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
 
-/* What the rule names for a collective; the algorithm is NULL if the collective
- * has none of that name. */
+/* Returns the algorithms that the rule names for a collective. The algorithm is
+ * NULL if the collective has none of that name. */
 xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll);
 /* Makes the rule name this. */
 void xyl_rule_name(xyl_rule_t *rule, const xyl_named_t *named);

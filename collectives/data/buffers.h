@@ -14,7 +14,8 @@
 typedef struct xyl_buffers {
     char *base[XYL_BUFFER_PRIVATE_COUNT];
     const xyl_layout_t *layout[XYL_BUFFER_PRIVATE_COUNT]; /* NULL: plain */
-    /* Of a buffer with numbers, without a layout; NULL: of packed bytes. */
+    /* The sums behind a buffer that has numbers and no layout; NULL: the
+     * buffer has packed bytes. */
     const xyl_binned_t *binned[XYL_BUFFER_PRIVATE_COUNT];
     xyl_exec_t *exec; /* works on the buffers */
     int past_caches;  /* copies to users go past the caches */

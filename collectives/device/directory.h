@@ -166,7 +166,8 @@ typedef struct xyl_directory_run {
     uint32_t under_way; /* copies */
     int is_over;
     int may_begin; /* a chunk: one in each look */
-    /* Of a rank, by step, as a copy may end in a later step. */
+    /* Whether a rank's copies have begun and ended, by step, as a copy may
+     * end in a later step. */
     uint8_t has_begun_ipc[XYL_COPY_LEFT], has_ended_ipc[XYL_COPY_LEFT];
     uint64_t joins;
     xyl_directory_flow_t fill, take;

@@ -106,7 +106,8 @@ struct xyl_device_plan {
     int device;
     size_t offer_bytes;
     char *offers; /* [ranks] */
-    /* Of a rank whose buffers are a GPU's, if mirrors are taken. */
+    /* These members belong to a rank with buffers of a GPU, if mirrors are
+     * taken. */
     int has_mirrors, is_one_buffer;
     xyl_extents_t given, gotten;
     xyl_stage_t *fetch, *bring; /* NULL: there is nothing to be mirrored */

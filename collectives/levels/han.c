@@ -136,7 +136,7 @@ static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
     add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
 
-/* Of the node's stages, only its root's waits for input. */
+/* On each node, only the stage of the root waits for input. */
 static void add_node_bcast(xyl_han_t *han)
 {
     int is_root = han->seats.rank == han->node_root;

@@ -25,7 +25,7 @@ typedef struct xyl_han {
     const xyl_levels_t *levels;
     xyl_group_t seats;  /* of this node */
     uint32_t sequences; /* numbers that a stage may use, equal on all ranks */
-    /* Of the current lane: */
+    /* These members describe the lane that is being added: */
     uint32_t lane;       /* 0 if the message moves at once */
     xyl_group_t leaders; /* one of each node; `rank` is the node's number */
     uint32_t net_root;   /* among them: the root's node */

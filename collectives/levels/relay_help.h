@@ -41,7 +41,7 @@ struct xyl_relay {
     xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
     xyl_relay_word_t own;    /* to the parent */
     xyl_relay_word_t *words; /* of the children, as in `edges` */
-    /* Of the run: */
+    /* These members are set anew in each run: */
     uint64_t *ready; /* indexes that can be sent from here */
     uint64_t open;   /* there is a place for indexes below */
     uint64_t arrived, emitted, passed /* pieces that are let go */;
