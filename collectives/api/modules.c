@@ -11,8 +11,14 @@
 #include "collectives/stages/team_map.h"
 #include "collectives/tasks/tasks.h"
 #include "collectives/tune/learn.h"
+#include "runtime/triggers/proxy.h"
+#include "runtime/triggers/stream_steps.h"
+#include "runtime/triggers/trigger.h"
 
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
+    [XYL_MODULE_STREAM_STEPS] = &xyl_stream_steps_module,
+    [XYL_MODULE_TRIGGERS] = &xyl_triggers_module,
+    [XYL_MODULE_PROXIES] = &xyl_proxies_module,
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
     [XYL_MODULE_TYPES] = &xyl_types_module,
     [XYL_MODULE_MAP] = &xyl_team_map_module,

@@ -1,4 +1,4 @@
-/* The modules of collectives/, for the creation of contexts. */
+/* The modules of runtime/ and collectives/, for the creation of contexts. */
 #ifndef XYL_COLLECTIVES_API_MODULES_H
 #define XYL_COLLECTIVES_API_MODULES_H
 

@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
+#include "runtime/triggers/stream_steps.h"
 
 /* A rank's memory, as other ranks open it. */
 typedef struct card {
@@ -119,7 +120,8 @@ xylem_status_t xylem_peers_open(xylem_team_t *team, void *memory, size_t bytes,
                                     .bytes = bytes,
                                     .rank = team->rank,
                                     .ranks = team->size};
-    status = xyl_lines_gpu(team->context, "xylem_peers_open", &exec, &library);
+    status = xyl_stream_steps_gpu(team->context, "xylem_peers_open", &exec,
+                                  &library);
     if (status == XYLEM_OK)
         status = card_write(team->context, library, memory, bytes, &mine);
     mine.status = status;
@@ -146,8 +148,8 @@ xylem_status_t xylem_peers_close(xylem_team_t *team,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_peers_close: these are no peers");
     status = xylem_barrier(team);
-    if (xyl_lines_gpu(team->context, "xylem_peers_close", &exec, &library) ==
-        XYLEM_OK) {
+    if (xyl_stream_steps_gpu(team->context, "xylem_peers_close", &exec,
+                             &library) == XYLEM_OK) {
         library->find(peers->memory[peers->rank], &place);
         peers_close(library, place.device, peers);
     }

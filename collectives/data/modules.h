@@ -5,18 +5,19 @@
 #define XYL_COLLECTIVES_DATA_MODULES_H
 
 #include "runtime/core/module.h"
+#include "runtime/modules.h"
 
 enum {
-    XYL_MODULE_OPS,      /* data/user_op.h */
-    XYL_MODULE_TYPES,    /* data/types.h */
-    XYL_MODULE_MAP,      /* stages/team_map.h */
-    XYL_MODULE_LEVELS,   /* levels/team_levels.h */
-    XYL_MODULE_NODE,     /* node/node.h */
-    XYL_MODULE_DEVICE,   /* device/device.h */
-    XYL_MODULE_PLANS,    /* choose/plan_cache.h */
-    XYL_MODULE_TUNING,   /* choose/tuning.h */
-    XYL_MODULE_LEARNING, /* tune/learn.h */
-    XYL_MODULE_TASKS,    /* tasks/tasks.h */
+    XYL_MODULE_OPS = XYL_MODULES_OF_RUNTIME, /* data/user_op.h */
+    XYL_MODULE_TYPES,                        /* data/types.h */
+    XYL_MODULE_MAP,                          /* stages/team_map.h */
+    XYL_MODULE_LEVELS,                       /* levels/team_levels.h */
+    XYL_MODULE_NODE,                         /* node/node.h */
+    XYL_MODULE_DEVICE,                       /* device/device.h */
+    XYL_MODULE_PLANS,                        /* choose/plan_cache.h */
+    XYL_MODULE_TUNING,                       /* choose/tuning.h */
+    XYL_MODULE_LEARNING,                     /* tune/learn.h */
+    XYL_MODULE_TASKS,                        /* tasks/tasks.h */
     XYL_MODULE_COUNT
 };
 

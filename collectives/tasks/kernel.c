@@ -8,7 +8,7 @@
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/line.h"
+#include "runtime/triggers/stream_steps.h"
 
 enum { MAGIC = 0x784b6e6c, FREED = 0x784b6672, STREAMS_MAX = 16 };
 
@@ -59,7 +59,7 @@ static xylem_status_t kernel_launch(xylem_kernel_t *kernel, xylem_task_t *task)
 {
     const xylem_kernel_args_t *args = &kernel->args;
     xyl_cuda_stream_t *stream = kernel->streams[kernel->next];
-    xyl_line_step_t step = {kernel_reached, kernel, (uintptr_t)task, 0};
+    xyl_stream_step_t step = {kernel_reached, kernel, (uintptr_t)task, 0};
     xylem_device_task_t given = {.source = task->source,
                                  .index = task->index,
                                  .args_bytes = task->args_bytes,
@@ -76,8 +76,9 @@ static xylem_status_t kernel_launch(xylem_kernel_t *kernel, xylem_task_t *task)
     kernel->next = (kernel->next + 1) % args->streams;
     if (kernel->library->launch(stream, &launch) != 0)
         return XYLEM_ERR_NO_RESOURCE;
-    return xyl_line_add(kernel->context, "a remote task",
-                        kernel->library->stream_of_runtime(stream), &step);
+    return xyl_stream_steps_add(kernel->context, "a remote task",
+                                kernel->library->stream_of_runtime(stream),
+                                &step);
 }
 
 static void kernel_hand_over(void *arg, xylem_task_t *task)
@@ -148,8 +149,8 @@ xylem_status_t xylem_kernel_create(xylem_context_t *context,
     kernel->context = context;
     status = args_read(given, &kernel->args);
     if (status == XYLEM_OK)
-        status = xyl_lines_gpu(context, "xylem_kernel_create", &kernel->exec,
-                               &kernel->library);
+        status = xyl_stream_steps_gpu(context, "xylem_kernel_create",
+                                      &kernel->exec, &kernel->library);
     for (i = 0; i < kernel->args.streams && status == XYLEM_OK && error == 0;
          i++)
         error = kernel->library->stream_create(kernel->args.device,

@@ -10,7 +10,7 @@
 #include "progress/exec/cuda/cuda.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
-#include "runtime/core/line.h"
+#include "runtime/triggers/stream_steps.h"
 
 enum {
     RESIDENT_MAGIC = 0x78527364,
@@ -381,8 +381,8 @@ xylem_status_t xylem_resident_create(xylem_context_t *context,
     if (resident == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a resident kernel");
     if (args.memory != NULL &&
-        xyl_lines_gpu(context, "xylem_resident_create", &resident->exec,
-                      &library) != XYLEM_OK)
+        xyl_stream_steps_gpu(context, "xylem_resident_create", &resident->exec,
+                             &library) != XYLEM_OK)
         resident->exec = NULL;
     errand.resident = resident;
     xyl_context_do(context, resident_arm, &errand);

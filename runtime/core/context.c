@@ -21,7 +21,6 @@
 #include "runtime/core/liveness.h"
 #include "runtime/core/node_watch.h"
 #include "runtime/core/notice.h"
-#include "runtime/core/proxy.h"
 #include "runtime/core/recorder.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
@@ -195,12 +194,9 @@ static void dismantle(xylem_context_t *context)
     xyl_requests_abandon(context);
     while (!LIST_EMPTY(&context->teams))
         xyl_team_unreference(LIST_FIRST(&context->teams));
-    xyl_proxies_fini(context);
-    xyl_triggers_fini(context);
-    xyl_lines_fini(context);
+    xyl_modules_context_ends(context);
     xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);
-    xyl_modules_context_ends(context);
     xyl_context_shm_destroy(context);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
@@ -249,8 +245,6 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_failures_init(context);
-    xyl_triggers_init(context);
-    xyl_lines_init(context);
     xyl_watch_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
                             parts->observer, &context->engine.ready);

@@ -15,9 +15,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/observer.h"
 #include "runtime/core/heap.h"
-#include "runtime/core/line.h"
 #include "runtime/core/module.h"
-#include "runtime/core/trigger.h"
 #include "runtime/job/bootstrap.h"
 #include "runtime/job/peers.h"
 
@@ -124,8 +122,6 @@ struct xylem_context {
     xyl_timer_t watch_timer; /* see watch.h */
     int has_local_dead;
     int dumps_seen; /* signals for a dump that were handled */
-    xyl_triggers_t triggers;
-    xyl_lines_t lines;
     xyl_leaving_t leaving;
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */

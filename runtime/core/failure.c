@@ -17,7 +17,7 @@
 
 /* ---- teams ---- */
 
-/* Fails the operations and armed triggers of teams that have failed. */
+/* Fails the operations of teams that have failed, and modules' work on them. */
 static void operations_fail(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
@@ -29,7 +29,6 @@ static void operations_fail(xylem_context_t *context)
                                   operation->request.team->failure.status);
         operation = older;
     }
-    xyl_triggers_fail(context);
     xyl_modules_teams_failed(context);
 }
 

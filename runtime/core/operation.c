@@ -10,7 +10,6 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
-#include "runtime/core/triggered.h"
 
 /* A segment that the user releases. */
 typedef struct xyl_part {
@@ -385,8 +384,8 @@ void xyl_operation_go(xyl_operation_t *operation)
     if (!operation->has_input)
         return;
     if (operation->waits_for_parts && segments != 0) {
-        if (operation->request.triggered != NULL)
-            xyl_triggered_takes_segments(operation->request.triggered);
+        if (operation->request.actor != NULL)
+            operation->request.actor->takes_segments(operation->request.actor);
         return;
     }
     for (segment = 0; segment < segments; segment++)

@@ -8,7 +8,6 @@
 #include "runtime/core/context.h"
 #include "runtime/core/detach.h"
 #include "runtime/core/team.h"
-#include "runtime/core/triggered.h"
 
 /* ---- memory ---- */
 
@@ -376,7 +375,7 @@ xylem_status_t xyl_request_check(const xylem_request_t *request,
 /* 1: the request was started, with *status_out. */
 static int run_inside(xylem_request_t *request, xylem_status_t *status_out)
 {
-    return request->run != NULL && request->triggered == NULL &&
+    return request->run != NULL && request->actor == NULL &&
            atomic_load_explicit(&request->state, memory_order_acquire) ==
                XYL_REQUEST_IDLE &&
            !is_engaged(request) && request->run(request, status_out);
@@ -625,7 +624,7 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     status = xyl_request_check(request, "xylem_request_free");
     if (status != XYLEM_OK)
         return status;
-    if (request->triggered != NULL)
+    if (request->actor != NULL)
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_request_free: triggers act on the request; "
                         "destroy them first");
@@ -692,8 +691,8 @@ void xyl_requests_abandon(xylem_context_t *context)
     }
     /* Discarding one request may release others; kept plans stay. */
     while ((request = first_of_users(context)) != NULL) {
-        if (request->triggered != NULL)
-            xyl_triggered_end(request->triggered);
+        if (request->actor != NULL)
+            request->actor->end(request->actor);
         xyl_request_discard(request);
     }
 }

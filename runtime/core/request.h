@@ -70,6 +70,15 @@ typedef struct xyl_request_ops {
     void (*release)(xylem_request_t *request);
 } xyl_request_ops_t;
 
+/* Starts a request and releases its segments in the user's place, as triggers
+ * do. The actor's maker owns its memory. The progressing thread calls these. */
+typedef struct xyl_request_actor {
+    /* This run of the request takes segments from here on. */
+    void (*takes_segments)(struct xyl_request_actor *actor);
+    /* The context ends: gives the request up. */
+    void (*end)(struct xyl_request_actor *actor);
+} xyl_request_actor_t;
+
 /* For a request that is completed by an operation started beside it. */
 extern const xyl_request_ops_t xyl_request_beside;
 
@@ -93,7 +102,7 @@ struct xylem_request {
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
-    struct xyl_triggered *triggered;  /* NULL: no trigger acts on it */
+    xyl_request_actor_t *actor;       /* NULL: none */
     LIST_ENTRY(xylem_request) others; /* of the context, by its lock */
     /* Runs an idle request, which has no callbacks, inside the call that starts
      * it: afterwards the run is over, or under way, or refused with

@@ -11,7 +11,7 @@ library="runtime progress trees collectives include"
 # Prints the folders and files that a file may use; "any" for the outermost.
 arrows_of()
 {
-    local data="collectives/data trees $core"
+    local data="collectives/data runtime/modules.h trees $core"
     local stages="collectives/stages $data"
 
     case $1 in
@@ -19,6 +19,8 @@ arrows_of()
     runtime/base/*) echo "$ground" ;;
     runtime/job/*) echo "runtime/job $ground" ;;
     runtime/core/*) echo "$core" ;;
+    runtime/triggers/*) echo "runtime/triggers runtime/modules.h $core" ;;
+    runtime/modules.h) ;;
     progress/event.h) echo "$ground" ;;
     progress/net/*) echo "progress/net progress/event.h $ground" ;;
     progress/shm/*) echo "progress/shm $ground" ;;
@@ -51,11 +53,11 @@ arrows_of()
             "collectives/schedules collectives/node $stages"
         ;;
     collectives/tasks/*)
-        echo "collectives/tasks collectives/choose collectives/device" \
-            "collectives/levels collectives/schedules collectives/node" \
+        echo "collectives/tasks runtime/triggers collectives/choose" \
+            "collectives/device collectives/levels collectives/schedules collectives/node" \
             "$stages"
         ;;
-    collectives/*) echo "collectives $stages" ;;
+    collectives/*) echo "collectives runtime/triggers $stages" ;;
     bindings/*) echo "bindings $library" ;;
     launcher/*) echo "launcher bench/common" ;;
     simulator/program/* | simulator/calibrate/*) echo any ;;

@@ -1,12 +1,28 @@
 /* A trigger and its counters from inside: counting, firing, failing. See
  * trigger.h. */
-#ifndef XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
-#define XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
+#ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_COUNTER_H
+#define XYL_RUNTIME_TRIGGERS_TRIGGER_COUNTER_H
 
-#include "progress/engine/engine.h"
-#include "runtime/core/trigger.h"
+#include "runtime/core/context.h"
+#include "runtime/modules.h"
+#include "runtime/triggers/trigger.h"
 
 #define XYL_TRIGGER_COUNT_MAX (INT64_C(1) << 48)
+
+typedef struct xyl_trigger_counter xyl_trigger_counter_t;
+STAILQ_HEAD(xyl_trigger_counters, xyl_trigger_counter);
+
+/* Of a context. */
+typedef struct xyl_triggers {
+    struct xyl_trigger_counters fired;
+    int is_running;
+    LIST_HEAD(, xylem_trigger) all; /* by the context's lock */
+} xyl_triggers_t;
+
+static inline xyl_triggers_t *xyl_triggers_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_TRIGGERS];
+}
 
 /* A trigger has one for each segment, or one; each on a cache line of its own,
  * as many threads count on it. */

@@ -13,24 +13,15 @@
  * All but counting happens on the progressing thread. trigger.c has the life of
  * a trigger, trigger_counter.c its counting and acting, triggered.c the
  * requests that triggers act on. */
-#ifndef XYL_RUNTIME_CORE_TRIGGER_H
-#define XYL_RUNTIME_CORE_TRIGGER_H
+#ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_H
+#define XYL_RUNTIME_TRIGGERS_TRIGGER_H
 
-#include <sys/queue.h>
+#include "runtime/core/module.h"
 
-#include "include/xylem.h"
-
-typedef struct xyl_trigger_counter xyl_trigger_counter_t;
-STAILQ_HEAD(xyl_trigger_counters, xyl_trigger_counter);
-
-/* Of a context. */
-typedef struct xyl_triggers {
-    struct xyl_trigger_counters fired;
-    int is_running;
-    LIST_HEAD(, xylem_trigger) all;   /* by the context's lock */
-    LIST_HEAD(, xylem_proxy) armed;   /* see proxy.h */
-    LIST_HEAD(, xylem_proxy) proxies; /* by the context's lock */
-} xyl_triggers_t;
+/* While a team fails it fails the triggers of its requests, even of idle ones:
+ * the user may wait for a trigger's word. At its end it frees the triggers that
+ * are left. */
+extern const xyl_module_t xyl_triggers_module;
 
 /* XYLEM_OK when `trigger` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
@@ -45,12 +36,4 @@ void xyl_trigger_unname(xylem_trigger_t *trigger);
 xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
                                       uint64_t n);
 void xyl_triggers_run(xylem_context_t *context);
-/* The progressing thread: fails the triggers of requests whose teams have
- * failed, even of idle ones: the user may wait for a trigger's word. */
-void xyl_triggers_fail(xylem_context_t *context);
-
-void xyl_triggers_init(xylem_context_t *context);
-/* Frees the triggers that are left. */
-void xyl_triggers_fini(xylem_context_t *context);
-
 #endif

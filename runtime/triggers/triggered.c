@@ -1,8 +1,8 @@
-#include "runtime/core/triggered.h"
+#include "runtime/triggers/triggered.h"
 
-#include "runtime/core/context.h"
+#include "runtime/base/holder.h"
 #include "runtime/core/operation.h"
-#include "runtime/core/trigger_counter.h"
+#include "runtime/triggers/trigger_counter.h"
 
 /* Lets the counters that wait for the request's start or end act again. */
 static void triggered_look_again(xyl_triggered_t *triggered)
@@ -10,12 +10,14 @@ static void triggered_look_again(xyl_triggered_t *triggered)
     xylem_trigger_t *trigger;
 
     LIST_FOREACH(trigger, &triggered->triggers, siblings)
-    STAILQ_CONCAT(&trigger->context->triggers.fired, &trigger->waiting);
+    STAILQ_CONCAT(&xyl_triggers_of(trigger->context)->fired, &trigger->waiting);
     xyl_triggers_run(triggered->request->context);
 }
 
-void xyl_triggered_takes_segments(xyl_triggered_t *triggered)
+static void triggered_takes_segments(xyl_request_actor_t *actor)
 {
+    xyl_triggered_t *triggered = XYL_HOLDER(xyl_triggered_t, actor, actor);
+
     triggered->takes_segments = 1;
     triggered_look_again(triggered);
 }
@@ -38,7 +40,7 @@ void xyl_triggered_end(xyl_triggered_t *triggered)
 {
     xylem_request_t *request = triggered->request;
 
-    request->triggered = NULL;
+    request->actor = NULL;
     request->on_complete = triggered->on_complete;
     request->arg = triggered->arg;
     xyl_operation_of(request)->on_segment = triggered->on_segment;
@@ -46,6 +48,11 @@ void xyl_triggered_end(xyl_triggered_t *triggered)
         triggered->is_over = 1;
     else
         triggered_free(triggered);
+}
+
+static void triggered_leave(xyl_request_actor_t *actor)
+{
+    xyl_triggered_end(XYL_HOLDER(xyl_triggered_t, actor, actor));
 }
 
 static void triggered_complete(void *arg, xylem_status_t status)
@@ -73,22 +80,25 @@ static void triggered_complete(void *arg, xylem_status_t status)
 
 xyl_triggered_t *xyl_triggered_of(xylem_request_t *request)
 {
-    xyl_triggered_t *triggered = request->triggered;
     xyl_operation_t *operation = xyl_operation_of(request);
+    xyl_triggered_t *triggered;
 
-    if (triggered != NULL)
-        return triggered;
+    if (request->actor != NULL)
+        return XYL_HOLDER(xyl_triggered_t, actor, request->actor);
     triggered = xyl_pool_acquire(&request->context->pool, sizeof *triggered);
     if (triggered == NULL)
         return NULL;
-    *triggered = (xyl_triggered_t){.request = request,
-                                   .on_complete = request->on_complete,
-                                   .arg = request->arg};
+    *triggered = (xyl_triggered_t){
+        .actor = {triggered_takes_segments, triggered_leave},
+        .request = request,
+        .on_complete = request->on_complete,
+        .arg = request->arg,
+    };
     triggered->on_segment = operation->on_segment;
     if (operation->on_segment != NULL)
         operation->on_segment = triggered_segment;
     request->on_complete = triggered_complete;
     request->arg = triggered;
-    request->triggered = triggered;
+    request->actor = &triggered->actor;
     return triggered;
 }

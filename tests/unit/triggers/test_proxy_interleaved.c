@@ -8,7 +8,7 @@
 enum { POSTERS = 3, ACTORS = POSTERS + 1, POSTS = 7, SCHEDULES = 300 };
 
 #define XYLEM_DEVICE_STEP_() ((void)turns_pass())
-#include "runtime/core/proxy.c"
+#include "runtime/triggers/proxy.c"
 
 static xylem_context_t *context;
 static xylem_proxy_t *proxy;
@@ -62,10 +62,14 @@ static void run_schedule(uint32_t schedule)
 /* As much of a context as a proxy looks at. */
 static void test_schedules(void)
 {
-    static xylem_context_t frame;
+    static proxies_t proxies;
+    static _Alignas(XYL_MEMORY_ALIGN) char
+        frame[sizeof *context +
+              XYL_MODULES_OF_RUNTIME * sizeof *context->attached];
     uint32_t schedule;
 
-    context = &frame;
+    context = (xylem_context_t *)(void *)frame;
+    context->attached[XYL_MODULE_PROXIES] = &proxies;
     context->magic = XYL_CONTEXT_MAGIC;
     xyl_pool_init(&context->pool, xyl_allocator_system(), 0);
     pthread_mutex_init(&context->lock, NULL);

@@ -7,12 +7,11 @@
  * The armed queues are a source of the engine. Each gives at most BATCH records
  * in a turn, so that none keeps others waiting. Counts of a tag that no trigger
  * is bound to yet are kept. */
-#ifndef XYL_RUNTIME_CORE_PROXY_H
-#define XYL_RUNTIME_CORE_PROXY_H
+#ifndef XYL_RUNTIME_TRIGGERS_PROXY_H
+#define XYL_RUNTIME_TRIGGERS_PROXY_H
 
-#include "include/xylem.h"
+#include "runtime/core/module.h"
 
-/* Frees the proxies that are left; before the context's triggers. */
-void xyl_proxies_fini(xylem_context_t *context);
+extern const xyl_module_t xyl_proxies_module;
 
 #endif

@@ -1,9 +1,9 @@
-#include "runtime/core/trigger_counter.h"
+#include "runtime/triggers/trigger_counter.h"
 
 #include "runtime/base/holder.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
-#include "runtime/core/triggered.h"
+#include "runtime/triggers/triggered.h"
 
 /* ---- counting: any thread ---- */
 
@@ -60,20 +60,10 @@ void xyl_trigger_fail_with_team(xylem_trigger_t *trigger)
         xyl_trigger_fail(trigger, team->failure.status);
 }
 
-void xyl_triggers_fail(xylem_context_t *context)
-{
-    xylem_trigger_t *trigger;
-
-    pthread_mutex_lock(&context->lock);
-    LIST_FOREACH(trigger, &context->triggers.all, others)
-    xyl_trigger_fail_with_team(trigger);
-    pthread_mutex_unlock(&context->lock);
-}
-
 static void counter_fired(xyl_trigger_counter_t *counter)
 {
-    STAILQ_INSERT_TAIL(&counter->trigger->context->triggers.fired, counter,
-                       others);
+    STAILQ_INSERT_TAIL(&xyl_triggers_of(counter->trigger->context)->fired,
+                       counter, others);
 }
 
 /* Its action has begun `times` times. Counts may have come meanwhile. */
@@ -181,7 +171,7 @@ static void counter_act(xyl_trigger_counter_t *counter)
 /* Lets counters act one after the other, as an action may fire others. */
 void xyl_triggers_run(xylem_context_t *context)
 {
-    xyl_triggers_t *triggers = &context->triggers;
+    xyl_triggers_t *triggers = xyl_triggers_of(context);
     xyl_trigger_counter_t *counter;
 
     if (triggers->is_running)
@@ -231,3 +221,45 @@ void xyl_trigger_call(xyl_event_t *event)
     }
     xyl_triggers_run(context);
 }
+
+/* ---- the end ---- */
+
+void xyl_trigger_release(xylem_trigger_t *trigger)
+{
+    xylem_context_t *context = trigger->context;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_REMOVE(trigger, others);
+    pthread_mutex_unlock(&context->lock);
+    xyl_pool_release(&context->pool, trigger, trigger->bytes);
+}
+
+static xylem_status_t triggers_begin(xylem_context_t *context)
+{
+    STAILQ_INIT(&xyl_triggers_of(context)->fired);
+    return XYLEM_OK;
+}
+
+static void triggers_fail(xylem_context_t *context)
+{
+    xylem_trigger_t *trigger;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(trigger, &xyl_triggers_of(context)->all, others)
+    xyl_trigger_fail_with_team(trigger);
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void triggers_end(xylem_context_t *context)
+{
+    while (!LIST_EMPTY(&xyl_triggers_of(context)->all))
+        xyl_trigger_release(LIST_FIRST(&xyl_triggers_of(context)->all));
+}
+
+const xyl_module_t xyl_triggers_module = {
+    .name = "triggers",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_triggers_t)},
+    .context_begins = triggers_begin,
+    .context_ends = triggers_end,
+    .teams_failed = triggers_fail,
+};

@@ -1,13 +1,14 @@
 /* The triggers of a request. Their callbacks replace the user's, so that they
  * are told when a run of the request takes segments, and when it completes. */
-#ifndef XYL_RUNTIME_CORE_TRIGGERED_H
-#define XYL_RUNTIME_CORE_TRIGGERED_H
+#ifndef XYL_RUNTIME_TRIGGERS_TRIGGERED_H
+#define XYL_RUNTIME_TRIGGERS_TRIGGERED_H
 
 #include <sys/queue.h>
 
-#include "include/xylem.h"
+#include "runtime/core/request.h"
 
 typedef struct xyl_triggered {
+    xyl_request_actor_t actor;
     xylem_request_t *request;
     int takes_segments; /* this run of the request does */
     int is_calling;     /* on_complete has not returned */
@@ -24,8 +25,5 @@ xyl_triggered_t *xyl_triggered_of(xylem_request_t *request);
 /* The progressing thread: no trigger acts on the request any more; it gets its
  * user's callbacks back. */
 void xyl_triggered_end(xyl_triggered_t *triggered);
-
-/* The progressing thread: from here on the request's run takes segments. */
-void xyl_triggered_takes_segments(xyl_triggered_t *triggered);
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/core/proxy.h"
+#include "runtime/triggers/proxy.h"
 
 #include <string.h>
 
@@ -6,7 +6,8 @@
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/trigger.h"
+#include "runtime/modules.h"
+#include "runtime/triggers/trigger.h"
 
 enum {
     PROXY_MAGIC = 0x78507278,
@@ -42,6 +43,17 @@ struct xylem_proxy {
     uint32_t tags;
     proxy_tag_t tag[];
 };
+
+/* Of a context. */
+typedef struct proxies {
+    LIST_HEAD(, xylem_proxy) armed; /* the progressing thread's */
+    LIST_HEAD(, xylem_proxy) all;   /* by the context's lock */
+} proxies_t;
+
+static proxies_t *proxies_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_PROXIES];
+}
 
 /* ---- reading: the progressing thread ---- */
 
@@ -137,7 +149,7 @@ static unsigned proxies_poll(void *arg)
     xylem_proxy_t *proxy;
     unsigned done = 0;
 
-    LIST_FOREACH(proxy, &context->triggers.armed, armed)
+    LIST_FOREACH(proxy, &proxies_of(context)->armed, armed)
     done += proxy_poll(proxy);
     if (done != 0)
         xyl_triggers_run(context);
@@ -172,16 +184,16 @@ static void proxy_arm(void *arg)
 
     if (proxy->is_armed == errand->is_armed)
         return;
-    if (errand->is_armed && LIST_EMPTY(&context->triggers.armed))
+    if (errand->is_armed && LIST_EMPTY(&proxies_of(context)->armed))
         errand->status = xyl_engine_restless_add(&context->engine, source);
     if (errand->status != XYLEM_OK)
         return;
     proxy->is_armed = errand->is_armed;
     if (errand->is_armed)
-        LIST_INSERT_HEAD(&context->triggers.armed, proxy, armed);
+        LIST_INSERT_HEAD(&proxies_of(context)->armed, proxy, armed);
     else
         LIST_REMOVE(proxy, armed);
-    if (LIST_EMPTY(&context->triggers.armed))
+    if (LIST_EMPTY(&proxies_of(context)->armed))
         xyl_engine_restless_remove(&context->engine, source);
 }
 
@@ -342,7 +354,7 @@ xylem_status_t xylem_proxy_create(xylem_context_t *context,
     proxy_lay_out(proxy, &args,
                   args.memory != NULL ? args.memory : proxy->owned);
     pthread_mutex_lock(&context->lock);
-    LIST_INSERT_HEAD(&context->triggers.proxies, proxy, others);
+    LIST_INSERT_HEAD(&proxies_of(context)->all, proxy, others);
     pthread_mutex_unlock(&context->lock);
     *proxy_out = proxy;
     return XYLEM_OK;
@@ -412,12 +424,18 @@ xylem_status_t xylem_proxy_destroy(xylem_proxy_t *proxy)
     return XYLEM_OK;
 }
 
-void xyl_proxies_fini(xylem_context_t *context)
+static void proxies_end(xylem_context_t *context)
 {
     xylem_proxy_t *proxy;
 
-    while ((proxy = LIST_FIRST(&context->triggers.proxies)) != NULL) {
+    while ((proxy = LIST_FIRST(&proxies_of(context)->all)) != NULL) {
         LIST_REMOVE(proxy, others);
         proxy_free(proxy);
     }
 }
+
+const xyl_module_t xyl_proxies_module = {
+    .name = "proxies",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(proxies_t)},
+    .context_ends = proxies_end,
+};

@@ -1,12 +1,13 @@
-#include "runtime/core/trigger.h"
+#include "runtime/triggers/trigger.h"
 
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
-#include "runtime/core/trigger_counter.h"
-#include "runtime/core/triggered.h"
+#include "runtime/triggers/stream_steps.h"
+#include "runtime/triggers/trigger_counter.h"
+#include "runtime/triggers/triggered.h"
 
 enum { TRIGGER_MAGIC = 0x78547267, TRIGGER_FREED = 0x78546672 };
 
@@ -161,7 +162,7 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
     if (trigger->then != NULL)
         xyl_trigger_name(trigger->then);
     pthread_mutex_lock(&context->lock);
-    LIST_INSERT_HEAD(&context->triggers.all, trigger, others);
+    LIST_INSERT_HEAD(&xyl_triggers_of(context)->all, trigger, others);
     if (trigger->triggered != NULL)
         LIST_INSERT_HEAD(&trigger->triggered->triggers, trigger, siblings);
     xyl_trigger_fail_with_team(trigger);
@@ -232,20 +233,21 @@ static void stream_counted(void *arg, uint64_t index, uint64_t n)
 
     (void)xyl_trigger_count_here(trigger, index, n);
     xyl_trigger_unname(trigger);
+    xyl_triggers_run(trigger->context);
 }
 
 xylem_status_t xylem_stream_trigger(xylem_trigger_t *trigger, uint64_t index,
                                     uint64_t n, void *stream)
 {
-    const xyl_line_step_t step = {stream_counted, trigger, index, n};
+    const xyl_stream_step_t step = {stream_counted, trigger, index, n};
     xylem_status_t status =
         check_count(trigger, index, n, "xylem_stream_trigger");
 
     if (status != XYLEM_OK)
         return status;
     xyl_trigger_name(trigger);
-    status =
-        xyl_line_add(trigger->context, "xylem_stream_trigger", stream, &step);
+    status = xyl_stream_steps_add(trigger->context, "xylem_stream_trigger",
+                                  stream, &step);
     if (status != XYLEM_OK)
         xyl_trigger_unname(trigger);
     return status;
@@ -293,16 +295,6 @@ xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger)
 }
 
 /* ---- the end ---- */
-
-void xyl_trigger_release(xylem_trigger_t *trigger)
-{
-    xylem_context_t *context = trigger->context;
-
-    pthread_mutex_lock(&context->lock);
-    LIST_REMOVE(trigger, others);
-    pthread_mutex_unlock(&context->lock);
-    xyl_pool_release(&context->pool, trigger, trigger->bytes);
-}
 
 /* The last task of a trigger, after those of its counters. */
 static void trigger_last_run(xyl_task_t *task)
@@ -354,18 +346,4 @@ xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger)
     if (then != NULL)
         xyl_trigger_unname(then);
     return XYLEM_OK;
-}
-
-void xyl_triggers_init(xylem_context_t *context)
-{
-    STAILQ_INIT(&context->triggers.fired);
-    LIST_INIT(&context->triggers.all);
-    LIST_INIT(&context->triggers.armed);
-    LIST_INIT(&context->triggers.proxies);
-}
-
-void xyl_triggers_fini(xylem_context_t *context)
-{
-    while (!LIST_EMPTY(&context->triggers.all))
-        xyl_trigger_release(LIST_FIRST(&context->triggers.all));
 }

@@ -1,0 +1,14 @@
+/* The numbers of the modules of runtime/, by which their state in a context or
+ * a team is found (runtime/core/module.h). collectives/data/modules.h goes on
+ * from there. */
+#ifndef XYL_RUNTIME_MODULES_H
+#define XYL_RUNTIME_MODULES_H
+
+enum {
+    XYL_MODULE_STREAM_STEPS, /* triggers/stream_steps.h */
+    XYL_MODULE_TRIGGERS,     /* triggers/trigger.h */
+    XYL_MODULE_PROXIES,      /* triggers/proxy.h */
+    XYL_MODULES_OF_RUNTIME
+};
+
+#endif

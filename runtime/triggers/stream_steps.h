@@ -1,0 +1,38 @@
+/* Steps that run when a GPU stream has ended its work so far, without a thread
+ * that waits. Behind that work the stream writes a number to a word of pinned
+ * memory, and the progressing thread polls the word while a number is awaited.
+ * A stream's numbers come in order, so a stream needs one word, and a ring of
+ * the steps that the numbers stand for. */
+#ifndef XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
+#define XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
+
+#include "runtime/core/module.h"
+
+struct xyl_exec;
+struct xyl_cuda_library;
+
+/* The progressing thread calls `reached`, as a source of the engine. */
+typedef struct xyl_stream_step {
+    void (*reached)(void *arg, uint64_t a, uint64_t b);
+    void *arg;
+    uint64_t a, b;
+} xyl_stream_step_t;
+
+/* At its end it drops the steps that streams have not reached. */
+extern const xyl_module_t xyl_stream_steps_module;
+
+/* The executor of GPUs, and its library's table. XYLEM_ERR_UNSUPPORTED, with a
+ * text that names `call`: there is none. */
+xylem_status_t
+xyl_stream_steps_gpu(xylem_context_t *context, const char *call,
+                     struct xyl_exec **exec_out,
+                     const struct xyl_cuda_library **library_out);
+
+/* Any thread, also in callbacks: `step` is called once, when `stream`, of
+ * CUDA's runtime, has ended its present work; never if this fails, with a text
+ * that names `call`. May wait for the progressing thread's turn. */
+xylem_status_t xyl_stream_steps_add(xylem_context_t *context, const char *call,
+                                    void *stream,
+                                    const xyl_stream_step_t *step);
+
+#endif
