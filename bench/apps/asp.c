@@ -1,15 +1,15 @@
 /* All pairs' shortest paths by Floyd and Warshall, as in table 6.3 of Luo's
  * thesis (University of Tennessee, 2020): ranks have rows in turns, and in
  * iteration k the owner of row k broadcasts it. The time in the broadcasts is
- * that which communication takes.
+ * the time of communication.
  *
  *   xylem-run -n N xylem-asp [-s VERTICES] [-i ITERATIONS]
  *   mpirun -n N xylem-asp-openmpi ...
  *
  * The thesis ran the first ITERATIONS = ranks of a matrix with 2^20 vertices,
  * rows of 4 MiB, of which each rank keeps as many as it is root of. --rows
- * makes such a run possible where the whole matrix would not fit: ranks then
- * have only so many rows each, and ITERATIONS is at most ranks x ROWS. */
+ * makes such a run possible if the whole matrix does not fit: each rank then
+ * has only so many rows, and ITERATIONS is at most ranks x ROWS. */
 #include <string.h>
 
 #include "bench/apps/comm.h"
@@ -24,7 +24,7 @@ struct part {
     unsigned rank, ranks;
     unsigned rows;  /* of this rank */
     int32_t *edges; /* [rows][vertices] */
-    int32_t *row;   /* the one that is broadcast */
+    int32_t *row;   /* that is broadcast */
 };
 
 /* Length of the edge between two vertices: small numbers by a hash. */
@@ -81,8 +81,8 @@ static double iterate(struct comm *comm, const struct part *part)
     return waited;
 }
 
-/* The same by one rank; how many of this rank's lengths differ. All rows that
- * are broadcast are needed, and those of this rank. */
+/* Computes the same on one rank; returns how many of this rank's lengths
+ * differ. Needs the rows that are broadcast, and this rank's. */
 static double mistakes(const struct part *part)
 {
     unsigned vertices = part->settings->vertices, k, i, j;
@@ -154,8 +154,8 @@ int main(int argc, char **argv)
     if (parsed != CLI_RUN)
         return cli_exit_code(parsed);
     comm_open(&comm, &argc, &argv);
-    /* Where they do not come out even, vertices beyond the last have no rows:
-     * their paths are not asked for. */
+    /* If ranks do not divide the vertices, rows beyond the last vertex are left
+     * out. */
     part = (struct part){.settings = &settings,
                          .rank = comm.rank,
                          .ranks = comm.ranks,

@@ -1,13 +1,13 @@
 /* Conjugate gradients: a sparse symmetric system whose rows are spread over the
  * ranks, so that each iteration gathers the whole direction on all ranks and
- * sums two numbers; the time in these is that which communication takes.
+ * sums two numbers; the time in these two is the time of communication.
  *
  *   xylem-run -n N xylem-cg [-s UNKNOWNS] [-i ITERATIONS]
  *   mpirun -n N xylem-cg-openmpi ...
  *
  * Row r has 2 BAND + 1 on the diagonal and -1 at BAND places on either side,
- * the same distances for all rows, around the ends. The solution is known: all
- * are 1. It is there after some 30 iterations; then it is begun anew. */
+ * the same distances for all rows, around the ends. In the solution all
+ * unknowns are 1. It takes some 30 iterations; then the solver starts anew. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct system {
     double *x, *residual, *product, *mine; /* [rows] */
 };
 
-/* What is asked of the communication, and how long it took. */
+/* Communication, and how long it took. */
 static double waited;
 
 static double sum(struct comm *comm, double value)
@@ -86,7 +86,7 @@ static void set_out(struct system *s)
     }
 }
 
-/* Solves it, in so many iterations at most. */
+/* Solves the system, in at most `iterations`. */
 static void solve(struct comm *comm, struct system *s, unsigned iterations)
 {
     double rho, next, alpha;

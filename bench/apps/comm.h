@@ -1,6 +1,5 @@
-/* What the mini-applications need of a communication library, as xylem's own
- * interface and as MPI (APP_MPI, the library's name) have it. An error ends the
- * program. */
+/* The communication of the mini-applications, by xylem's own interface or by
+ * MPI (APP_MPI, the library's name). An error ends the program. */
 #ifndef XYL_BENCH_APPS_COMM_H
 #define XYL_BENCH_APPS_COMM_H
 

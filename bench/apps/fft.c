@@ -1,12 +1,11 @@
 /* Fourier transforms of a square of complex numbers, there and back, again and
- * again: ranks have rows, transform them, and turn the square over by an
- * alltoall, whose time is that which communication takes.
+ * again: ranks transform their rows, and turn the square over by an alltoall,
+ * whose time is the time of communication.
  *
  *   xylem-run -n N xylem-fft [-s SIDE] [-i ITERATIONS]
  *   mpirun -n N xylem-fft-openmpi ...
  *
- * The side is a power of two; ranks that are more than it divides by have no
- * rows, so their number should be one as well. */
+ * The side is a power of two, which the number of ranks must divide. */
 #include <math.h>
 #include <string.h>
 

@@ -76,7 +76,7 @@ static double step_run(struct comm *comm, const struct settings *settings,
     return waited;
 }
 
-/* How many weights are not what the sums of all steps make them. */
+/* How many weights differ from the sums of all steps. */
 static double mistakes(const struct comm *comm, const struct layer *layers,
                        unsigned steps)
 {
@@ -92,7 +92,7 @@ static double mistakes(const struct comm *comm, const struct layer *layers,
             for (step = 0; step < steps; step++)
                 for (rank = 0; rank < comm->ranks; rank++)
                     expected -= 0.125f * gradient(rank, step, l, i);
-            /* It comes again every 17 parameters. */
+            /* Equal every 17 parameters. */
             for (again = i; again < layers[l].count; again += 17)
                 wrong += layers[l].weights[again] != expected;
         }

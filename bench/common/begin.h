@@ -2,10 +2,10 @@
 #ifndef XYL_BENCH_COMMON_BEGIN_H
 #define XYL_BENCH_COMMON_BEGIN_H
 
-/* Undoes what a program inherits and cannot work with: descriptors 0 to 2 that
- * are closed are opened on /dev/null, no signal is blocked, and the ends of
- * children are not ignored. Other signals that are ignored stay so, as nohup(1)
- * wants it. While there is one thread, before anything is opened. */
+/* Repairs the state that a program inherits: opens closed descriptors of 0 to 2
+ * on /dev/null, unblocks all signals, and no longer ignores SIGCHLD. Other
+ * ignored signals stay ignored, for nohup(1). Call it while there is one
+ * thread, before anything is opened. */
 void program_begin(void);
 
 #endif

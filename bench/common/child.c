@@ -1,5 +1,5 @@
 /* A child process with a time limit. The child leads a process group, so that
- * a launcher is ended together with what it started. One thread; the only state
+ * a launcher ends together with its processes. One thread; the only state
  * of the process is the flag that signals set.
  */
 #include "bench/common/child.h"
@@ -130,7 +130,7 @@ close_output:
         close(output[0]);
         return -1;
     }
-    setpgid(pid, pid); /* here, too: whoever comes first */
+    setpgid(pid, pid); /* the child does so, too: one of the two comes first */
     streams[0] = (struct stream){.fd = output[0], .is_output = 1};
     streams[1] = (struct stream){.fd = errors[0]};
     return pid;
@@ -150,8 +150,8 @@ static void streams_poll(struct child *child, struct stream streams[2])
     }
 }
 
-/* The child is gone: what is left in its pipes. Something it left behind may
- * keep them open, so that their end is not waited for. */
+/* The child is gone: reads the rest of its pipes. Does not wait for their ends,
+ * as processes of the child may keep them open. */
 static void streams_drain(struct child *child, struct stream streams[2])
 {
     int i;
@@ -166,8 +166,8 @@ static void streams_drain(struct child *child, struct stream streams[2])
     }
 }
 
-/* Asks the group to end and, when that did not help, forces it. `end_ns` is
- * when it was asked, 0 before. */
+/* Asks the group to end, and kills it if that did not help. *end_ns: when the
+ * group was asked, 0 before. */
 static void group_end(pid_t pid, uint64_t *end_ns)
 {
     uint64_t now_ns = noise_now_ns();
@@ -223,7 +223,7 @@ int child_run(struct child *child)
             group_end(pid, &end_ns);
         streams_poll(child, streams);
     }
-    kill(-pid, SIGKILL); /* what a launcher may have left */
+    kill(-pid, SIGKILL); /* processes that a launcher may have left */
     streams_drain(child, streams);
     end_note(child, wait_status);
     return child->end == CHILD_EXITED && child->code == 0;

@@ -1,6 +1,6 @@
-/* A child process with a limit of the time without a line of output: its
- * standard output goes line by line to a callback, what it says last is kept
- * for a report of its failure. */
+/* A child process with a limit of the time without a line of output. Its
+ * standard output goes line by line to a callback; its last lines are kept for
+ * a report of its failure. */
 #ifndef XYL_BENCH_COMMON_CHILD_H
 #define XYL_BENCH_COMMON_CHILD_H
 

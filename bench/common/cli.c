@@ -111,8 +111,8 @@ static void tables_build(const struct cli *cli, struct getopt_tables *tables)
     assert(cli->options_count <= CLI_OPTIONS_MAX);
     memset(tables, 0, sizeof *tables);
     if (takes_rest(cli))
-        letter_add(tables, '+', 0); /* options end at what is none */
-    letter_add(tables, ':', 0);     /* a missing value is told by ':' */
+        letter_add(tables, '+', 0); /* options end at the first other word */
+    letter_add(tables, ':', 0);     /* getopt_long: ':' if a value is missing */
     for (i = 0; i < cli->options_count; i++) {
         const struct cli_option *option = &cli->options[i];
         int has_value = option->kind != CLI_FLAG;
@@ -169,7 +169,7 @@ static int is_inside(const struct cli_option *option, double value)
     return value >= option->min && value <= option->max;
 }
 
-/* Which of `words` between bars `text` is. */
+/* Finds `text` among `words`, which bars separate. */
 static int word_parse(const char *words, const char *text, unsigned *index_out)
 {
     size_t length = strlen(text);
@@ -336,7 +336,7 @@ static int is_printed(const struct cli *cli, int code)
     return 1;
 }
 
-/* What stands behind the options. */
+/* Stores the arguments behind the options. */
 static enum cli_result rest_store(const struct cli *cli, int argc, char **argv,
                                   void *settings)
 {
@@ -365,7 +365,7 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
     program_begin();
     tables_build(cli, &tables);
     opterr = 0;
-    optind = 0; /* begins afresh, whatever was parsed before */
+    optind = 0; /* resets getopt_long */
     while ((code = getopt_long(argc, argv, tables.shorts, tables.longs,
                                NULL)) != -1) {
         const struct cli_option *option;

@@ -1,6 +1,6 @@
-/* Command lines: one table per program gives the options, their bounds, their
- * defaults' place and the help text, from which --help, man pages and bash's
- * completion are made, so that these never disagree. Knows no library; the
+/* Command lines: one table per program has the options, their bounds, the
+ * places of their values and the help text. It makes --help, man pages and
+ * bash's completion, so that these never disagree. Needs no xylem library; the
  * launcher uses it, too. */
 #ifndef XYL_BENCH_COMMON_CLI_H
 #define XYL_BENCH_COMMON_CLI_H
@@ -31,12 +31,12 @@ struct cli_option {
     enum cli_kind kind;
     size_t offset; /* in the program's settings */
     double min, max;
-    const char *arg; /* what the help calls the value */
+    const char *arg; /* the value's name in the help */
     const char *help;
 };
 
-/* What an option was called before: a name, or a letter, which is worth a note
- * where it is used, as other programs mean something else by it. */
+/* An older name or letter of an option. The use of the letter prints a note, as
+ * it means something else in other programs. */
 struct cli_alias {
     const char *old;
     const char *name;
@@ -58,12 +58,12 @@ enum { CLI_EXIT_USAGE = 2, CLI_OPTIONS_MAX = 40 };
 enum cli_result {
     CLI_RUN,
     CLI_HELP, /* printed: the program ends with 0 */
-    CLI_BAD   /* said what is wrong: with CLI_EXIT_USAGE */
+    CLI_BAD   /* an error was printed: it ends with CLI_EXIT_USAGE */
 };
 
-/* Calls program_begin (begin.h), so that every program does so first, and fills
- * the settings from the command line. --help and --version come by
- * themselves; so does --completion, which prints what bash needs. */
+/* Calls program_begin (begin.h), as every program must first, and fills the
+ * settings from the command line. Adds --help, --version, and --completion,
+ * which prints code for bash. */
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
                           void *settings);
 
@@ -71,15 +71,15 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
 enum cli_result cli_parse_none(const char *program, const char *summary,
                                int argc, char **argv);
 
-/* What a program ends with that is not to run. */
+/* The exit code of a program that is not to run. */
 int cli_exit_code(enum cli_result result);
 
-/* One line "program: ..." on standard error; silent on all ranks of a job but
- * the first, which would only repeat it. Returns CLI_BAD. */
+/* Prints one line "program: ..." on standard error, in a job on the first rank
+ * only. Returns CLI_BAD. */
 enum cli_result cli_complain(const char *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What --help and --completion print. */
+/* Print the texts of --help and --completion. */
 void cli_help_print(const struct cli *cli);
 void cli_completion_print(const struct cli *cli);
 

@@ -1,4 +1,4 @@
-/* What a table of options is printed as. */
+/* Prints a table of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -114,8 +114,8 @@ static void function_print(const char *program)
         putchar(*program == '-' ? '_' : *program);
 }
 
-/* "case" of the word before: which words follow it. What takes any value gets
- * none, and bash offers files instead. */
+/* "case" of the word before, with the words that may follow it. Options that
+ * take any value have no case; bash offers files for them. */
 static void case_print(const struct cli_option *option)
 {
     const char *word;

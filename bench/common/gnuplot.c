@@ -27,11 +27,11 @@ enum {
     ROW_WIDTH = 840, /* between its margins */
     RANK_TICS = 16,
     FONT = 20,         /* of texts, at the width above */
-    FONT_OF_BARS = 17, /* of what stands on bars */
-    LETTER = 14,       /* as wide is one of a text, and somewhat wider */
+    FONT_OF_BARS = 17, /* of texts on bars */
+    LETTER = 14,       /* width of a letter of a text, with a margin */
     NAME_MAX = 16,     /* a longer one of a group takes two lines */
     SERIES_MAX = 56,   /* letters of a series that there is room for */
-    CUT = 3 /* an axis ends at so many times what three quarters need */
+    CUT = 3 /* an axis ends at CUT times the need of three quarters */
 };
 
 /* Text in quotes. */
@@ -86,8 +86,8 @@ static int mark_write(const char *path)
 
 /* ---- the pipe ---- */
 
-/* NULL, and it has said why, or a pipe that has been told where and how large
- * to draw. From then on a gnuplot that ends early does not end this process. */
+/* Returns a pipe that has its output and size set; or prints why not, and
+ * returns NULL. Ignores SIGPIPE, as gnuplot may end early. */
 static FILE *pipe_open(const char *program, const char *path, int height)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -116,7 +116,7 @@ static FILE *pipe_open(const char *program, const char *path, int height)
     return pipe;
 }
 
-/* The font in which so many letters have so many dots of room. */
+/* The size of a font in which `letters` letters fit into `room` dots. */
 static int font_of(size_t letters, int room)
 {
     int font = letters > 0 ? FONT * room / (LETTER * (int)letters) : FONT;
@@ -139,7 +139,7 @@ static void lines_write(FILE *pipe, const char *text, const char *end,
     text_write(pipe, rest);
 }
 
-/* Above all; in two lines, where it has a colon. */
+/* The title, above all; in two lines if it has a colon. */
 static void title_write(FILE *pipe, const char *title, int height)
 {
     const char *colon = strstr(title, ": ");
@@ -200,7 +200,7 @@ static void number_write(char text[TEXT_BYTES], double value)
     snprintf(text, TEXT_BYTES, value < 100 ? "%.3g" : "%.0f", value);
 }
 
-/* "1.5  +7 %", or "18  x 12" where per cent are hard to read. */
+/* "1.5  +7 %", or "18  x 12" if per cent are hard to read. */
 static void bar_text(char text[BAR_TEXT_BYTES], double time, double base)
 {
     char value[TEXT_BYTES], times[TEXT_BYTES];
@@ -218,14 +218,14 @@ static void bar_text(char text[BAR_TEXT_BYTES], double time, double base)
         snprintf(text, BAR_TEXT_BYTES, "%s  x %s", value, times);
 }
 
-/* Where a bar lies: groups from above to below, with a gap between them. */
+/* The place of a bar: groups go from above to below, with gaps between them. */
 static double bar_place(const struct gnuplot_bars *bars, size_t group,
                         double series)
 {
     return (double)group * ((double)bars->series_count + 0.7) + series;
 }
 
-/* The bars of one series: place, length, what is written behind each. */
+/* The bars of one series: place, length, and the text behind each. */
 static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
                          size_t series, double unit, double end)
 {
@@ -311,7 +311,7 @@ static int key_columns(const struct gnuplot_bars *bars)
     return columns > 0 ? (int)columns : 1;
 }
 
-/* From where a bar is drawn: on an axis of powers nothing begins at 0. */
+/* Bars are drawn from `from`: an axis of powers has no 0. */
 static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars, double from)
 {
     size_t i;
@@ -331,7 +331,7 @@ static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars, double from)
     fputc('\n', pipe);
 }
 
-/* The least and the greatest time; those that are 0 are not there. */
+/* The least and the greatest time that is not 0. */
 static void bars_range(const struct gnuplot_bars *bars, double *least,
                        double *most)
 {

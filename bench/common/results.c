@@ -124,7 +124,7 @@ static int rows_split(struct results *results, char *text)
     return 1;
 }
 
-/* Where the cell at `column` begins; the row's end if it has fewer. */
+/* The offset of the cell at `column`; the row's end if it has fewer cells. */
 static size_t cell_at(const char *row, unsigned column)
 {
     const char *c;
@@ -158,8 +158,8 @@ static void names_renew(struct results *results, const char *titles,
     }
 }
 
-/* A last line without an end: a row that was cut off goes, one that is whole
- * gets its end. 0 with errno. */
+/* Mends a last line without an end: removes a row that was cut off, ends a row
+ * that is whole. 0 with errno. */
 static int tail_mend(struct results *results, size_t bytes, unsigned columns)
 {
     char *last = strrchr(results->text, '\n');
@@ -175,7 +175,8 @@ static int tail_mend(struct results *results, size_t bytes, unsigned columns)
     return ftruncate(results->file, (off_t)bytes) == 0;
 }
 
-/* Takes what the file has. NULL; or why not: "" is errno. */
+/* Takes the rows of the file. Returns NULL, or why it could not; "": errno says
+ * why. */
 static const char *content_take(struct results *results, const char *line,
                                 unsigned columns, enum results_way way)
 {
@@ -208,8 +209,8 @@ static const char *content_take(struct results *results, const char *line,
 
 /* ---- open ---- */
 
-/* Nobody else writes it meanwhile; processes that this one makes have no part
- * in the lock. 0: somebody else does. */
+/* Locks the file against other processes; children of this process do not have
+ * the lock. 0: another process has it. */
 static int file_lock(int file)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -278,7 +279,7 @@ int results_open(struct results *results, const char *program, const char *path,
         return complain(program, path, "the name is too long");
     snprintf(results->path, sizeof results->path, "%s", path);
     results->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (results->file < 0) /* a pipe, or what can only be written */
+    if (results->file < 0) /* a pipe, or a file that can only be written */
         results->file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (results->file < 0)
         return write_fails(program, path);
@@ -390,8 +391,8 @@ int results_close(struct results *results)
 
 /* A reader of columns by their names. */
 struct reader {
-    unsigned columns, count;           /* of the file; asked for */
-    unsigned place[TABLE_COLUMNS_MAX]; /* of each asked for; `columns`: none */
+    unsigned columns, count; /* columns of the file, and wanted ones */
+    unsigned place[TABLE_COLUMNS_MAX]; /* of wanted ones; `columns`: none */
     results_take_fn take;
     void *arg;
 };
@@ -409,7 +410,7 @@ static void reader_take(void *arg, char *const *cells)
     reader->take(reader->arg, asked);
 }
 
-/* Where the file has each name. 0: it lacks one that is needed. */
+/* Finds the column of each name. 0: the file lacks a required one. */
 static int reader_place(struct reader *reader, struct results *results,
                         const char *const *names, unsigned needed)
 {
@@ -483,7 +484,7 @@ void results_settings(char text[RESULTS_SETTINGS_BYTES])
 
 /* ---- files that are written whole ---- */
 
-/* Whether a file has `mark` somewhere. */
+/* 1: the file contains `mark`. */
 static int has_mark(int file, const char *mark)
 {
     size_t bytes, length = strlen(mark), i;

@@ -24,7 +24,7 @@ struct results {
     char path[RESULTS_PATH_BYTES];
     struct table table;
     int file;       /* -1: none is open */
-    int has_failed; /* rows are lost, which has been said */
+    int has_failed; /* rows are lost, and a message says so */
     char *text;     /* the rows that were there, each ended by a zero byte */
     char **rows;    /* in their order */
     char **sorted;  /* the same, to find one */
@@ -33,33 +33,34 @@ struct results {
     size_t batch_bytes;
 };
 
-/* Opens the file, or makes it. A last row that was cut off in the middle goes.
- * Until results_close no other process can open it so. 0: it is left as it is,
- * and `program` has said why. `path` may be no regular file, such as
- * /dev/stdout, which has no rows from before. */
+/* Opens the file, or creates it. Removes a last row that was cut off. Until
+ * results_close no other process can open the file by this function. 0: the
+ * file stays as it is, and `program` has printed why. `path` may be no regular
+ * file, such as /dev/stdout, which has no older rows. */
 int results_open(struct results *results, const char *program, const char *path,
                  const char *const *titles, unsigned columns,
                  enum results_way way);
 
-/* Calls `take` with the cells of each row that was there. In a column "impl"
- * the library's older name reads as today's (impl_name.h), here and in
- * results_read and where results_commit looks for rows. */
+/* Calls `take` with the cells of each older row. In a column "impl" the
+ * library's older name reads as today's (impl_name.h); so it does in
+ * results_read, and when results_commit looks for equal rows. */
 typedef void (*results_take_fn)(void *arg, char *const *cells);
 void results_each(const struct results *results, results_take_fn take,
                   void *arg);
 
-/* Adds the rows that have been written since the last commit. `once`: rows that
- * the file had in the same words are left out. 0: they could not be written,
- * and the program has said so once. */
+/* Adds the rows written since the last commit. `once`: leaves out rows that the
+ * file already had, word for word. 0: they could not be written, and the
+ * program has printed that once. */
 int results_commit(struct results *results, int once);
 
 /* Commits, and closes the file; does nothing when none is open. 0: some rows
  * could not be written. */
 int results_close(struct results *results);
 
-/* Calls `take` with each row of a file, its cells in the order of `names`, ""
- * where the file has no such column; the first `needed` must be there. The file
- * stays as it is. 0: it is another, or cannot be read, and `why` says so. */
+/* Calls `take` with each row of a file, its cells in the order of `names`. A
+ * cell is "" if the file lacks the column; the first `needed` columns must
+ * exist. The file stays as it is. 0: it is a file of another kind or cannot be
+ * read, as `why` says. */
 int results_read(const char *path, const char *const *names, unsigned count,
                  unsigned needed, results_take_fn take, void *arg,
                  const char **why);
@@ -67,30 +68,30 @@ int results_read(const char *path, const char *const *names, unsigned count,
 /* ---- parameters ---- */
 
 /* The settings of the library and of UCX in the environment, "A=1 B=2" in the
- * order of the names; what has no room is left out at a name. */
+ * order of their names; whole settings are left out if there is no room. */
 void results_settings(char text[RESULTS_SETTINGS_BYTES]);
 
 /* ---- files that are written whole ---- */
 
-/* Whether a program may write `path`: nothing is there, or an empty file, or
- * one that holds `mark`, as all of its own do (NULL: none is its own). To be
- * asked before the work. 0: it may not, and `program` has said why. */
+/* 1: a program may write `path`: there is no file, or an empty one, or one that
+ * contains `mark`, as all of the program's files do (NULL: it has none). 0: it
+ * may not, and `program` has printed why. To be asked before the work. */
 int results_may_replace(const char *program, const char *path,
                         const char *mark);
 
 /* The name under which a file is written, until it is whole. The next process
  * writes over a part that a killed process has left. */
 void results_part(const char *path, char part[RESULTS_PATH_BYTES]);
-/* Gives a whole file its name, in place of what had it. 0: it could not, the
- * part is gone, and `program` has said so. */
+/* Gives a whole file its name, and so replaces an older file. 0: it could not,
+ * has removed the part, and `program` has printed so. */
 int results_place(const char *program, const char *part, const char *path);
 
-/* Opens a part of this process alone, "PATH.1234.part", for writing: processes
- * that outlive their launcher may write the same file. NULL: the part cannot be
- * written, and `program` has said why. */
+/* Opens a part that only this process uses, "PATH.1234.part", for writing, as
+ * processes that outlive their launcher may write the same file. NULL: it
+ * cannot be written, and `program` has printed why. */
 FILE *results_part_open(const char *program, const char *path,
                         char part[RESULTS_PATH_BYTES]);
-/* Removes such parts from a folder, but for those that a process is writing. */
+/* Removes such parts from a folder, except those that a process is writing. */
 void results_parts_sweep(const char *folder);
 
 #endif

@@ -85,7 +85,7 @@ void table_signed(struct table *table, double value, int digits,
     table_text(table, text);
 }
 
-/* Ends a cell at its comma. What is behind that; NULL: it was the last. */
+/* Ends a cell at its comma. Returns the next cell; NULL: it was the last. */
 static char *cell_split(char *cell)
 {
     char *from = cell, *to = cell;

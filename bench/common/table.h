@@ -9,11 +9,11 @@ enum { TABLE_COLUMNS_MAX = 80 };
 
 enum table_format {
     TABLE_ALIGNED, /* the first column to the left, the others to the right */
-    TABLE_CSV      /* RFC 4180: what holds a comma or a quote is quoted */
+    TABLE_CSV      /* RFC 4180: cells with a comma or a quote are quoted */
 };
 
 /* A table is written cell by cell, row by row; a full row ends itself and is
- * flushed, so that long measurements show what they have. */
+ * flushed, so that long measurements show their rows early. */
 struct table {
     FILE *out;
     enum table_format format;

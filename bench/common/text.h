@@ -9,7 +9,7 @@
  * (runtime/base/quantity.h). 1 when `text` is such a size. */
 int text_bytes(const char *text, size_t *bytes_out);
 
-/* "4 MiB"; what is no whole number of a unit in the next smaller one. */
+/* "4 MiB", in the largest unit of which the value is a whole number. */
 void text_of_bytes(size_t value, char *text, size_t bytes);
 
 /* The end of a noun behind the number, "s" or "": "1 round", "2 rounds". */
@@ -23,8 +23,8 @@ int text_real(const char *text, double *value_out);
 int text_time(const char *text, uint64_t unit_ns, double *value_out);
 
 /* A list such as "0,10,20", whose parts have fewer than TEXT_PART_BYTES bytes.
- * `take` is called with each, to write it to `values`, and returns 0 when it is
- * none. The count, or 0 when `text` is no list of 1 ... `capacity` parts. */
+ * `take` writes each part to `values`, and returns 0 if the part is wrong. The
+ * count, or 0 if `text` is no list of 1 ... `capacity` parts. */
 enum { TEXT_PART_BYTES = 64 };
 typedef int (*text_take_fn)(void *values, size_t index, const char *part);
 size_t text_list(const char *text, text_take_fn take, void *values,

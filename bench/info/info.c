@@ -1,5 +1,5 @@
-/* xylem-info: what this installation is, what the machine is, and every
- * setting with its value, all read from where the library itself reads them.
+/* xylem-info: prints this installation, the machine, and every setting with its
+ * value, read as the library itself reads them.
  * With --markdown it writes docs/config.md, which depends on nothing but the
  * table of settings. One thread. */
 #include <event2/event.h>
@@ -228,7 +228,7 @@ static void print_wrapped(const char *text)
 }
 
 struct loaded {
-    int is_good; /* there are values; else the library has said why not */
+    int is_good; /* there are values; else the library has printed why not */
     xyl_config_t config;
     xyl_config_origin_t *origins;
 };
@@ -277,7 +277,7 @@ static void print_files(const xyl_config_files_t *files)
         puts("  none");
 }
 
-/* 1 when all values can be used; the library has said which cannot. */
+/* 1: all values can be used. 0: the library has printed those that cannot. */
 static int print_settings(void)
 {
     struct loaded loaded;

@@ -1,4 +1,4 @@
-/* What the system and the library have limits of, and how much is in use: by
+/* Limits of the system and of the library, and how much of them is in use: by
  * this process, by the machine, and by the jobs of this user on it. */
 #include "bench/info/limits.h"
 
@@ -51,7 +51,7 @@ static unsigned descriptors_open(void)
     return count;
 }
 
-/* A context of one rank, for what it opens. */
+/* Creates a context of one rank, to count its descriptors. */
 static void print_context(void)
 {
     static const char *const settings[] = {"BOOTSTRAP=single", "LOG=none",
@@ -143,7 +143,7 @@ static void count_process(in_use_t *in_use, const char *number)
     DIR *folder;
 
     snprintf(path, sizeof path, "/proc/%s/fd", number);
-    folder = opendir(path); /* those of others cannot be looked at */
+    folder = opendir(path); /* fails for other users' processes */
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         snprintf(path, sizeof path, "/proc/%s/fd/%.20s", number, entry->d_name);
         length = readlink(path, target, sizeof target - 1);

@@ -1,7 +1,6 @@
-/* xylem-report: shows what the binding for MPI has written because of
- * XYLEM_MPI_REPORT; two reports beside one another say what has changed. Puts
- * together what XYLEM_TRACE has written.
- * One thread. */
+/* xylem-report: shows reports of the binding for MPI (XYLEM_MPI_REPORT), and
+ * the changes between two of them. Puts the files of XYLEM_TRACE together. One
+ * thread. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

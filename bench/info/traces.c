@@ -1,6 +1,6 @@
-/* Records are put together by the clocks that they name: CLOCK_MONOTONIC where
- * all are of one host, else the time of day, which is as good as the hosts'
- * clocks are. One thread. */
+/* Records are put together by the clocks that they name: CLOCK_MONOTONIC if all
+ * are of one host, else the time of day, which is as good as the hosts' clocks
+ * are. One thread. */
 #include "bench/info/traces.h"
 
 #include <jansson.h>
@@ -12,7 +12,7 @@
 
 enum { LINE_BYTES = 512, HOST_BYTES = 256 };
 
-/* A trace, or bursts as spans of it. */
+/* A trace, or bursts as spans of a trace. */
 struct part {
     json_t *events; /* owned */
     char host[HOST_BYTES];
@@ -79,8 +79,8 @@ static int trace_read(struct parts *parts, const char *path)
     return 1;
 }
 
-/* Bursts of a rank, as the first line says which. Its node is not known here:
- * the process is filled in where the rank's trace is. */
+/* Reads bursts of a rank, which the first line names. The rank's node is not
+ * known here: its trace tells the process later. */
 static int noise_read_log(struct parts *parts, const char *path)
 {
     struct part *part = &parts->all[parts->count];

@@ -13,7 +13,7 @@ enum {
     MEMORY_DIVISOR = 4
 };
 
-/* What the system tells, or `fallback` when it tells nothing. */
+/* The system's value, or `fallback` if it has none. */
 static size_t system_value(int name, size_t fallback)
 {
     long value = sysconf(name);

@@ -19,7 +19,7 @@ struct buffers {
     size_t bytes; /* of each */
     size_t slot_bytes;
     unsigned count;
-    const struct bench_impl *impl; /* whose memory it is; NULL: the system's */
+    const struct bench_impl *impl; /* owns the memory; NULL: the system does */
     void *state;                   /* the impl's, borrowed */
 };
 

@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 20, BROADCASTS_MAX = 4000 }; /* of all ranks together */
 
-/* One question and its answer. Only rank 0's and rank `other`'s numbers say
- * anything. */
+/* One question and its answer. Only the numbers of rank 0 and of rank `other`
+ * mean something. */
 static xylem_status_t ask(const struct bench_impl *impl, void *state,
                           uint32_t other, struct clock_offset *offset_out)
 {

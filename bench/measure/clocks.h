@@ -1,10 +1,10 @@
 /* Clocks of ranks on several nodes: how far each is ahead of rank 0's.
  *
- * Rank 0 asks, the rank answers with its time, and what it has answered lies
- * between the asking and the answer's arrival: Cristian, "Probabilistic clock
+ * Rank 0 asks, and the rank answers with its time, which lies between the
+ * question and the answer's arrival: Cristian, "Probabilistic clock
  * synchronization", Distributed Computing 3, 1989. The shortest of several
  * rounds has the least error. Both ways are broadcasts, as implementations have
- * no messages in common; the bound holds by whatever way they go.
+ * no messages in common; the bound holds whatever way these take.
  */
 #ifndef XYL_BENCH_MEASURE_CLOCKS_H
 #define XYL_BENCH_MEASURE_CLOCKS_H
@@ -12,8 +12,8 @@
 #include "bench/measure/impl.h"
 
 struct clock_offset {
-    double ahead_ns; /* of rank 0's clock; 0 where it may be the same one */
-    double error_ns; /* by which that may be wrong, either way */
+    double ahead_ns; /* of rank 0's clock; 0 if it may be the same clock */
+    double error_ns; /* bound of ahead_ns's error, either way */
 };
 
 /* Collective, with two broadcasts per rank and round; takes each rank's own. */

@@ -11,7 +11,7 @@ int coll_parse(const char *name, xylem_coll_t *coll_out);
  * collective's or there are too many. */
 size_t coll_list(const char *names, xylem_coll_t colls[XYLEM_COLL_COUNT]);
 
-/* "message" or "block": what the bytes of a measurement are of. */
+/* "message" or "block": the thing whose bytes a measurement names. */
 const char *coll_unit(xylem_coll_t coll);
 
 #endif

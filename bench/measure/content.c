@@ -12,8 +12,8 @@
 enum { RANK_PERIOD = 1024, ITERATION_PERIOD = 257, POSITION_PERIOD = 16 };
 enum { WORD_BYTES = sizeof(uint64_t) };
 
-/* Every bit of it depends on all of the block's name, so that blocks of a few
- * bytes differ, too. */
+/* Every bit of the seed depends on all of the block's name, so that blocks of a
+ * few bytes differ, too. */
 static uint64_t seed_of(struct content_block block)
 {
     uint64_t seed = (block.iteration + 1) * UINT64_C(0xd1b54a32d192ed03);

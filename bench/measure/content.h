@@ -1,7 +1,7 @@
-/* What the buffers hold: values that follow from the iteration, the position
- * and the rank, so that every rank can check every result. A block that is
- * moved differs from every other: it also follows from who it is for. Sums of
- * the floats are exact for up to 16384 ranks in any order.
+/* Contents of buffers: values that follow from the iteration, the position and
+ * the rank, so that every rank can check every result. The values of a block
+ * that is moved also follow from its receiver, so no two blocks are equal. Sums
+ * of the floats are exact for up to 16384 ranks in any order.
  */
 #ifndef XYL_BENCH_MEASURE_CONTENT_H
 #define XYL_BENCH_MEASURE_CONTENT_H
@@ -17,8 +17,8 @@ enum content_extent {
 /* A block that is moved. */
 struct content_block {
     uint64_t iteration;
-    uint32_t from; /* whose it is */
-    uint32_t to;   /* 0 where everybody gets the same */
+    uint32_t from; /* its owner */
+    uint32_t to;   /* its receiver; 0 if all ranks get the same */
 };
 void content_block_write(void *buf, size_t bytes, struct content_block block,
                          enum content_extent extent);

@@ -1,6 +1,6 @@
-/* Memory of a GPU, for buffers that are measured; by libxylem-cuda, so that
- * neither a benchmark nor a driver of an MPI needs CUDA to be built. What fails
- * is said on standard error. One thread. */
+/* Memory of a GPU for measured buffers, by libxylem-cuda: so neither a
+ * benchmark nor a driver of an MPI needs CUDA to be built. Errors are printed
+ * on standard error. One thread. */
 #ifndef XYL_BENCH_MEASURE_DEVICE_H
 #define XYL_BENCH_MEASURE_DEVICE_H
 
@@ -9,14 +9,13 @@
 
 #include "include/xylem.h"
 
-/* Where the buffers of a measurement lie. The names of --mem, in their order.
- */
+/* The memory of a measurement's buffers; the names of --mem, in this order. */
 #define BENCH_MEMORIES "host|cuda|staged"
 enum bench_memory {
     BENCH_MEMORY_HOST,
     BENCH_MEMORY_CUDA,  /* calls get addresses of a GPU's memory */
-    BENCH_MEMORY_STAGED /* copied to the host before a call, and back: what a
-                           program does whose library takes no such address */
+    BENCH_MEMORY_STAGED /* copied to the host before a call, and back, as by a
+                           program whose library takes no such address */
 };
 
 struct bench_device;
@@ -32,7 +31,7 @@ void device_close(struct bench_device *device);
 xylem_status_t device_take(struct bench_device *device, size_t bytes,
                            void **memory_out);
 void device_give(struct bench_device *device, void *memory);
-/* Either may be the host's; returns when it is done. */
+/* Either address may be in the host's memory; returns when the copy is done. */
 xylem_status_t device_copy(struct bench_device *device, void *to,
                            const void *from, size_t bytes);
 

@@ -10,10 +10,10 @@ xylem_coll_args_t event_args(const struct coll_arrays *arrays, uint32_t rank,
                              const struct bench_tuning *tuning,
                              const struct bench_call *call);
 
-/* What has been prepared: arguments for each slot. All zero: nothing. */
+/* Prepared calls: arguments for each slot. All zero: none. */
 struct event_calls {
     xylem_coll_args_t *args;
-    /* Of each slot, where calls do not block: persistent ones, or those under
+    /* [slot], if calls do not block: persistent requests, or those under
      * way. */
     xylem_request_t **requests;
     unsigned count;

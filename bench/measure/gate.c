@@ -14,7 +14,7 @@ enum { NAME_BYTES = 64, SPINS_TO_PROGRESS = 64 };
 /* In shared memory, on three pairs of cache lines. */
 struct gate_shared {
     _Alignas(128) _Atomic uint32_t arrived;
-    /* How often the gate has opened. Partner: the loads of those who wait. */
+    /* How often the gate has opened. Partner: the loads of waiting ranks. */
     _Alignas(128) _Atomic uint32_t openings;
     /* Partners: the increments of the others. */
     _Alignas(128) _Atomic uint64_t arrivals;

@@ -1,9 +1,9 @@
-/* What the benchmarks measure: one table per implementation of the same
- * collectives. The measuring loop knows nothing else, so that every
- * implementation is measured by the same code.
+/* Implementations of the collectives that the benchmarks measure, a table each.
+ * The measuring loop knows nothing else, so the same code measures every
+ * implementation.
  *
- * A function that fails says why on standard error before it returns; the
- * caller only stops. All are called by the thread that called open.
+ * A function that fails prints why on standard error before it returns; the
+ * caller only stops. The thread that called `open` calls all functions.
  */
 #ifndef XYL_BENCH_MEASURE_IMPL_H
 #define XYL_BENCH_MEASURE_IMPL_H
@@ -19,11 +19,12 @@ enum bench_mode {
     BENCH_PERSISTENT   /* planned once for each of the rotated buffers */
 };
 
-/* How a collective is to be run; 0 leaves a choice to the implementation. One
- * that has no such choice ignores it, but for the mode. Equal on every rank. */
+/* How to run a collective; 0 leaves a choice to the implementation. An
+ * implementation without that choice ignores it, except for the mode. Equal on
+ * every rank. */
 struct bench_tuning {
     enum bench_mode mode;
-    const char *algorithm; /* by name; NULL: none is asked for */
+    const char *algorithm; /* by name; NULL: any */
     size_t segment_bytes;
     uint32_t send_window;
     uint32_t recv_window;
@@ -35,9 +36,9 @@ struct bench_tuning {
  * forms with counts of their own, too. */
 struct bench_call {
     xylem_coll_t coll;
-    const void *send; /* NULL where this rank has no such buffer */
+    const void *send; /* NULL: this rank has no such buffer */
     void *recv;       /* bcast: the buffer */
-    size_t bytes;     /* of a block; where there are none, of the message */
+    size_t bytes;     /* of a block; of the message if there are no blocks */
     uint32_t root;
     unsigned slot; /* its index among the calls that were prepared */
 };
@@ -63,15 +64,15 @@ struct bench_impl {
      * nothing to get ready, nor to release. */
     xylem_status_t (*prepare)(void *state, const struct bench_call *calls,
                               unsigned count);
-    /* Runs one of the calls prepared, in the mode asked for; returns when it
-     * is complete on this rank. */
+    /* Runs one of the prepared calls, in the wanted mode; returns when it is
+     * complete on this rank. */
     xylem_status_t (*run)(void *state, const struct bench_call *call);
-    /* Starts one of the calls prepared, and waits for one that was started;
-     * others may be under way, each in a slot of its own. Not where calls
-     * block. NULL: the implementation has blocking calls only. */
+    /* Start a prepared call, and wait for a started one; others may be under
+     * way, each in a slot of its own. Not in the blocking mode. NULL: the
+     * implementation has blocking calls only. */
     xylem_status_t (*start)(void *state, const struct bench_call *call);
     xylem_status_t (*finish)(void *state, const struct bench_call *call);
-    /* Undoes prepare; nothing where nothing is prepared. */
+    /* Undoes prepare, if anything is prepared. */
     void (*release)(void *state);
 
     /* ---- what the measuring itself needs; blocking, over all ranks ---- */
@@ -83,8 +84,8 @@ struct bench_impl {
     xylem_status_t (*reduce)(void *state, const void *send, void *recv,
                              size_t bytes, uint32_t root);
     xylem_status_t (*barrier)(void *state);
-    /* Memory that suits the implementation, free with `give`. NULL: it has none
-     * of its own. */
+    /* Memory that suits the implementation (free with `give`). NULL: it has no
+     * memory of its own. */
     xylem_status_t (*take)(void *state, size_t bytes, void **memory_out);
     void (*give)(void *state, void *memory);
     /* Moves data that is under way; does not block. */

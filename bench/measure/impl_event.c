@@ -1,6 +1,6 @@
-/* xylem through its public interface; only whether an algorithm fits is looked
- * up in its tables, so that it is said once and before anything is started, and
- * how much room ranks have. One thread. */
+/* xylem through its public interface. Only two things come from its tables:
+ * whether an algorithm fits, so that a refusal is printed once and before any
+ * start, and how much room ranks have. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static const char *event_refusal(void *arg, const struct bench_call *call)
 
     if (state->tuning.algorithm == NULL)
         return NULL;
-    /* Whether ranks share memory the call tells. */
+    /* The call itself finds out whether ranks share memory. */
     return registry_refusal(state->tuning.algorithm, call,
                             xylem_team_size(state->world), 1, state->why,
                             sizeof state->why);
@@ -116,7 +116,7 @@ static xylem_status_t event_finish(void *arg, const struct bench_call *call)
     return reported(status, xyl_coll_traits(call->coll)->name);
 }
 
-/* Whether a call needs what the plain functions cannot be told. */
+/* 1: a call has settings that the plain functions cannot take. */
 static int is_tuned(const struct bench_tuning *tuning)
 {
     return tuning->algorithm != NULL || tuning->segment_bytes != 0 ||

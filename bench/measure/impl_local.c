@@ -7,7 +7,7 @@
 
 enum { WARMUP = 3, CALLS = 32, UNITS = 200000, ATTEMPTS = 5 };
 
-/* So many steps, each of which needs the one before. */
+/* Does `units` steps, each of which needs the step before. */
 static void work(uint64_t units)
 {
     uint64_t value = units;

@@ -1,8 +1,7 @@
-/* NCCL, as a rival on GPUs: its library is opened when it is asked for
- * (BENCH_NCCL names it; else libnccl.so.2), so that nothing of it is
- * needed to build. Ranks find each other by xylem, which also does what the
- * measuring needs. Calls are begun on a stream of the rank's and waited for.
- * One thread. */
+/* NCCL, as a rival on GPUs. Its library is opened at run time (BENCH_NCCL names
+ * it; else libnccl.so.2), so the build needs nothing of it. Ranks find each
+ * other by xylem, which also carries the messages of the measurement. Calls are
+ * begun on a stream of the rank and waited for. One thread. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 enum { WHY_BYTES = 256 };
 
-/* Results are told apart by the level's name. */
+/* A level's name identifies its results. */
 static int is_named(const struct levels *levels, const char *text,
                     size_t length)
 {

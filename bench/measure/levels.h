@@ -7,7 +7,7 @@
 enum { LEVELS_MAX = 16, LEVEL_NAME_BYTES = 128 };
 
 struct level {
-    char name[LEVEL_NAME_BYTES]; /* what sim_noise_parse takes */
+    char name[LEVEL_NAME_BYTES]; /* as sim_noise_parse takes it */
     sim_noise_t noise;
     sim_noise_trace_t trace;
 };
@@ -17,10 +17,10 @@ struct levels {
     size_t count;
 };
 
-/* From "0,10,20", the longest bursts in milliseconds of uniform noise of `hz`;
- * or else from "SPEC;SPEC", in the language of noise. A NULL is none of the
- * two; what is there twice is taken once. 1, or it has said what is wrong;
- * levels_free in any case. */
+/* Reads levels from "0,10,20", the longest bursts in milliseconds of uniform
+ * noise of `hz`, or from "SPEC;SPEC", in the language of noise; a NULL is not
+ * read. Equal levels are taken once. 1: done; 0: `program` has printed what is
+ * wrong. Call levels_free in both cases. */
 int levels_parse(const char *program, const char *max_ms, double hz,
                  const char *specs, struct levels *levels_out);
 void levels_free(struct levels *levels);

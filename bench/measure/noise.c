@@ -1,11 +1,12 @@
 /* Noise, one burst after the other. By a signal: a POSIX timer is set for each
- * burst, and the handler keeps the thread busy. By a thread: it sleeps until
- * the burst begins, and then takes the core of the thread that it holds up.
+ * burst, and the signal's handler keeps the thread busy. By a thread: a second
+ * thread sleeps until the burst begins, and then takes the core of the thread
+ * that it holds up.
  *
- * The handler, or the thread, touches only `noise`, whose members are either
- * constant while the noise lasts, used by the handler or the thread alone, or
- * lock-free atomics that others read. A signal handler takes no argument of
- * ours, which is why this state is the process's.
+ * The handler, or that thread, touches only `noise`. Members of `noise` are
+ * constant while the noise lasts, or used by the handler or the thread alone,
+ * or lock-free atomics that others read. The state is one per process, as a
+ * signal handler takes no argument.
  */
 #include "bench/measure/noise.h"
 
@@ -30,7 +31,7 @@ enum {
     COST_TRIALS = 33,
     PATH_BYTES = 64,
     STAT_BYTES = 512,
-    STAT_CPU = 39 /* which word of a thread's stat says where it ran last */
+    STAT_CPU = 39 /* the word of a thread's stat with its last core */
 };
 
 static const uint64_t ns_per_second = UINT64_C(1000000000);
@@ -101,8 +102,8 @@ static struct timespec to_timespec(uint64_t ns)
 
 /* ---- bursts ---- */
 
-/* Goes on to the coming burst, with those that touch it; when it begins, or 0:
- * there is none any more. */
+/* Goes on to the coming burst, joined with those that touch it. Returns when it
+ * begins; 0: there is no further burst. */
 static uint64_t burst_next(void)
 {
     uint64_t past_ns = noise_now_ns() - noise.origin_ns; /* modulo 2^64 */
