@@ -246,7 +246,7 @@ static int compare_times(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What a signal costs without what its handler does: the median of some. */
+/* The cost of a signal without its handler's work: the median of some. */
 static uint64_t cost_measure(void)
 {
     uint64_t times[COST_TRIALS];
@@ -322,7 +322,7 @@ static void signals_stop(void)
 
 /* ---- by a thread ---- */
 
-/* Where the victim ran last; -1: the system does not say. */
+/* The core on which the victim ran last; -1: the system does not tell. */
 static int victim_core(void)
 {
     char path[PATH_BYTES], text[STAT_BYTES];
@@ -355,8 +355,8 @@ static void victim_follow(void)
     (void)sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Takes the core for the length of the burst: counted is what the thread has
- * run, which is less than has passed where others have their share of the
+/* Takes the core for the length of the burst. Counts the time that the thread
+ * has run, which is less than the time that has passed if others share the
  * core. */
 static void burst_compete(uint64_t asked_ns)
 {
@@ -391,7 +391,8 @@ static void *competitor(void *arg)
     return NULL;
 }
 
-/* In real time, so that the victim does not run beside it; else as all. */
+/* Starts the thread in real time, so that the victim does not run beside it; if
+ * that is not allowed, as an ordinary thread. */
 static int thread_start(void)
 {
     struct sched_param first = {.sched_priority =

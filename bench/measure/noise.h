@@ -1,6 +1,6 @@
 /* Noise: holds up the thread that starts it, as an operating system would.
- * Bursts are those that the simulator would have: equal noise, seeds and ranks
- * give equal ones. Either a timer's signal has a handler that busy-waits for
+ * Bursts equal those of the simulator for the same noise, seed and rank. Either
+ * a timer's signal has a handler that busy-waits for
  * the length of a burst (Luo, PhD thesis, University of Tennessee, 2020,
  * 3.4.2), or another thread takes the core away, by preemption.
  *
@@ -19,14 +19,15 @@
 enum noise_way { NOISE_BY_SIGNAL, NOISE_BY_THREAD };
 #define NOISE_WAYS "signal|thread"
 
-/* What has been injected since noise_start. */
+/* Noise since noise_start. */
 struct noise_total {
     uint64_t bursts;
     uint64_t asked_ns;    /* of the lengths of these bursts */
-    uint64_t injected_ns; /* by signal: what passed, what the signal itself
-                             costs included; by thread: what it ran */
-    uint64_t others_ns;   /* by signal: by how much others, who had the core
-                             when bursts were to end, made them longer */
+    uint64_t injected_ns; /* by signal: the time that passed, with the cost of
+                             the signal; by thread: the time that it ran */
+    uint64_t others_ns;   /* by signal: time by which other programs, which had
+                             the core when bursts were to end, made them longer
+                           */
 };
 
 /* A burst as it was injected. */
@@ -36,11 +37,11 @@ struct noise_burst {
 };
 
 /* Bursts begin at their times after `origin_ns` of noise_now_ns, which may lie
- * before its 0 (modulo 2^64); those that
- * are over by far when the thread comes to them are left out. The noise, and a
- * record that it has, are borrowed until noise_stop. A thread runs in real time
- * (SCHED_FIFO) where the process may do that; elsewhere it shares the core, and
- * bursts last longer. 0, or an errno value. */
+ * before its 0 (modulo 2^64). Bursts that are over by far when the thread comes
+ * to them are left out. The noise, and its record if it has one, are borrowed
+ * until noise_stop. A thread runs in real time (SCHED_FIFO) if the process may
+ * do that; otherwise it shares the core, and bursts last longer. 0, or an errno
+ * value. */
 int noise_start(const sim_noise_t *noise, uint32_t rank, uint64_t origin_ns,
                 enum noise_way way);
 struct noise_total noise_read(void);
@@ -49,7 +50,7 @@ const char *noise_way_text(void);
 
 /* Before noise_start: keeps the first `room` bursts. 0: there is no memory. */
 int noise_log_keep(size_t room);
-/* Those kept, after noise_stop; they stay the noise's. */
+/* The kept bursts, after noise_stop; they belong to the noise. */
 const struct noise_burst *noise_log(size_t *count_out);
 
 /* Ends the noise; does nothing when there is none. No burst runs afterwards. */

@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES = 64 };
 
-/* What is gathered as numbers, some of whose bytes are texts. */
+/* A rank's place, gathered as numbers; some of its bytes are texts. */
 struct place {
     char host[TEXT_BYTES], cores[TEXT_BYTES];
     double ahead_us, error_us, drift_us;

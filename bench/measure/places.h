@@ -1,4 +1,4 @@
-/* Where ranks run, and how their clocks agree. */
+/* The hosts and cores of ranks, and how their clocks agree. */
 #ifndef XYL_BENCH_MEASURE_PLACES_H
 #define XYL_BENCH_MEASURE_PLACES_H
 

@@ -14,7 +14,7 @@ struct raw_call {
     double injected_us; /* noise in that time */
 };
 
-/* As much of a loop as is kept. */
+/* The most calls of a loop that are kept. */
 enum { RAW_CALLS_MAX = 1 << 20 };
 
 /* Times in classes whose bounds are 1 % apart, so that percentiles of any
@@ -30,19 +30,19 @@ void raw_times_add(struct raw_times *times, double us);
 /* Within 1 %; 0: there are none. `part` is 0.5 for the median. */
 double raw_times_at(const struct raw_times *times, double part);
 
-/* A file that is there under its name when it is complete. */
+/* A file that gets its name when it is complete. */
 struct raw_file {
     FILE *out; /* NULL: none is written */
     char path[RESULTS_PATH_BYTES], part[RESULTS_PATH_BYTES];
 };
 
-/* 0: it cannot be written, or is there already, and `program` has said so. */
+/* 0: the file exists or cannot be written, and `program` has printed so. */
 int raw_open(struct raw_file *file, const char *program, const char *path);
 void raw_write(struct raw_file *file, const char *coll, uint64_t bytes,
                const char *noise, uint32_t rank, uint64_t number,
                const struct raw_call *call);
 int raw_close(struct raw_file *file, const char *program);
-/* Of calls that came to nothing: the file is not made. */
+/* The calls have failed: the file is not made. */
 void raw_discard(struct raw_file *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* The library's table of algorithms. Pure but for printing; any thread. */
+/* The library's table of algorithms. Pure, except for printing; any thread. */
 #include "bench/measure/registry.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The library's algorithms, for `--algorithm`: all of them, and whether one can
- * do what is to be measured. Looks into the library. */
+/* The library's algorithms, for `--algorithm`: prints them, and checks whether
+ * one can do a measurement. Looks into the library. */
 #ifndef XYL_BENCH_MEASURE_REGISTRY_H
 #define XYL_BENCH_MEASURE_REGISTRY_H
 
@@ -7,8 +7,8 @@
 
 #include "bench/measure/impl.h"
 
-/* Prints the algorithms of a collective, or of all (XYLEM_COLL_COUNT), each
- * with what it demands; trees included. */
+/* Prints the algorithms of a collective, or of all (XYLEM_COLL_COUNT), with
+ * their demands; trees included. */
 void registry_print(FILE *out, xylem_coll_t coll);
 
 /* The trees alone. */

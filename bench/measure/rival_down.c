@@ -11,7 +11,7 @@ typedef struct rival_down {
     xyl_tree_edges_t edges;
     rival_pace_t pace;
     char *buf;
-    uint64_t segment;   /* whose turn it is */
+    uint64_t segment;   /* in turn */
     uint64_t receives;  /* posted so far, in order */
     uint32_t sends;     /* of `segment`, posted so far */
     uint32_t sends_out; /* of these, still under way */
@@ -27,7 +27,7 @@ static char *place_of(const rival_down_t *down, uint64_t segment)
     return down->buf + xyl_operation_offset(down->stage.operation, segment);
 }
 
-/* Posts what may be posted by now; returns 1 when the segment is there. */
+/* Posts the receives that are due; returns 1 when the segment is there. */
 static int is_received(rival_down_t *down)
 {
     xyl_edge_t *parent = &down->edges.parent;
@@ -43,8 +43,8 @@ static int is_received(rival_down_t *down)
     return parent->base > down->segment;
 }
 
-/* Posts what may be posted by now; returns 1 when all children have the
- * segment. */
+/* Posts the sends that are due; returns 1 when all children have the segment.
+ */
 static int is_sent(rival_down_t *down)
 {
     while (down->sends < down->edges.child_count &&

@@ -3,9 +3,9 @@
  * is sent to the parent.
  *
  * Segment s uses one buffer per child, those of s % (ahead + 1). The first
- * child's holds the sum until it is sent (at the root, the result does), so
- * receives for later segments wait until the last sum is gone: then all buffers
- * but those of the segment whose turn it is are free. */
+ * child's buffer holds the sum until it is sent (at the root the result does).
+ * So receives for later segments wait until the last sum is gone; then all
+ * buffers except those of the present segment are free. */
 #include "bench/measure/rival_stages.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct rival_up {
     char *result; /* root only */
     char *temp;   /* [ahead + 1][child] buffers */
     size_t temp_bytes;
-    uint64_t segment; /* whose turn it is: lower ones are combined */
+    uint64_t segment; /* in turn: lower ones are combined */
     /* Receives are numbered by segment, then by child. */
     uint64_t receives;      /* posted so far */
     uint64_t receives_over; /* how many of these are no longer under way */
@@ -42,7 +42,7 @@ static char *temp_of(const rival_up_t *up, uint64_t segment, uint32_t child)
            ((size_t)row * up->edges.child_count + child) * up->temp_bytes;
 }
 
-/* Posts what may be posted by now; returns 1 when all contributions of the
+/* Posts the receives that are due; returns 1 when all contributions of the
  * segment are there. */
 static int is_received(rival_up_t *up)
 {
@@ -62,8 +62,8 @@ static int is_received(rival_up_t *up)
     return up->arrived[up->segment % 2] == children;
 }
 
-/* Returns where the sum lies: in the result at the root; elsewhere in the first
- * child's buffer, or, without children, it is this rank's own contribution. */
+/* Returns the sum: in the result at the root, elsewhere in the first child's
+ * buffer; without children it is this rank's own contribution. */
 static const char *combine(rival_up_t *up)
 {
     const xyl_operation_t *operation = up->stage.operation;

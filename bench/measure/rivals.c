@@ -1,7 +1,6 @@
 /* The two designs that event-driven collectives replace, as implementations to
- * measure; rival_stages.h says what they do. Everything else is the library's.
- * As the library keeps its plans from call to call, so these keep their last
- * request. One thread. */
+ * measure (rival_stages.h). All else is the library's. They keep their last
+ * request from call to call, as the library keeps its plans. One thread. */
 #include <stdio.h>
 
 #include "bench/measure/impl_event.h"

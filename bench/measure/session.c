@@ -26,7 +26,7 @@ static struct coll_part part_of(const struct session *session, uint64_t call)
                               .bytes = session->work->bytes};
 }
 
-/* Whether this rank has such a buffer in a call at least. */
+/* 1: this rank has the buffer in at least one call. */
 static int is_ever(const struct session *session,
                    int (*has)(const struct coll_part *))
 {
@@ -41,8 +41,8 @@ static int is_ever(const struct session *session,
     return found;
 }
 
-/* How many buffers are rotated: what suits the larger ones. Rank 0 decides, as
- * persistent operations are planned for each of them, on all ranks alike. */
+/* Agrees on the number of rotated buffers, which suits the larger ones. Rank 0
+ * decides, as all ranks plan a persistent operation for each buffer. */
 static xylem_status_t count_agree(struct session *session)
 {
     const struct workload *work = session->work;
@@ -82,7 +82,7 @@ static xylem_status_t buffers_get(struct session *session)
     return status;
 }
 
-/* As much memory of the GPU's as a set of buffers has. */
+/* Allocates as much memory of the GPU as a set of buffers has. */
 static xylem_status_t device_like(const struct session *session,
                                   const struct buffers *buffers,
                                   char **memory_out)
@@ -107,7 +107,7 @@ static xylem_status_t device_get(struct session *session)
                                             &session->there.results);
 }
 
-/* Where the GPU has a buffer of a call. */
+/* The address of a call's buffer in the GPU's memory. */
 static void *device_at(const struct session *session,
                        const struct buffers *buffers, uint64_t call)
 {
@@ -124,7 +124,7 @@ static void *at(const struct buffers *buffers, uint64_t call)
     return buffers->memory != NULL ? buffers_at(buffers, call) : NULL;
 }
 
-/* What a call is told. */
+/* The address that a call gets. */
 static void *passed(const struct session *session,
                     const struct buffers *buffers, uint64_t call)
 {
@@ -246,7 +246,7 @@ void session_input_write(const struct session *session,
         (void)to_device(session, &session->results, session->calls);
 }
 
-/* Nobody leaves a barrier before everybody has come. */
+/* No rank may leave a barrier before all have come. */
 static size_t barrier_wrong(const struct session *session, uint64_t call)
 {
     return session->gate != NULL &&
@@ -269,8 +269,8 @@ void session_result_check(struct session *session, enum content_extent extent)
 
 /* ---- calls ---- */
 
-/* Reads what the call has left, as its user would: the buffer of a broadcast
- * at the root as well. */
+/* Reads the result of the call, as its user would; of a broadcast also at the
+ * root. */
 static void result_read(const struct session *session, const void *result)
 {
     struct coll_part part = part_of(session, 0);
@@ -283,7 +283,7 @@ static void result_read(const struct session *session, const void *result)
     __asm__ volatile("" : : "r"(sum));
 }
 
-/* The root of a broadcast has its input where others have results. */
+/* The root of a broadcast has its input in the buffer of the result. */
 static xylem_status_t call_staged(const struct session *session,
                                   const struct bench_call *call)
 {

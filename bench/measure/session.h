@@ -19,7 +19,7 @@ struct session {
     struct buffers inputs; /* no memory: this rank has none */
     struct buffers results;
     struct device_memory {
-        char *inputs, *results; /* as those, in a GPU's memory; NULL: none */
+        char *inputs, *results; /* the same in a GPU's memory; NULL: none */
     } there;
     unsigned count;          /* of rotated buffers */
     struct bench_call *list; /* one for each of them, and each root */
@@ -27,13 +27,13 @@ struct session {
     unsigned under_way; /* calls at most */
     uint64_t calls;     /* started */
     uint64_t finished;
-    /* What is kept of calls; NULL: nothing. Times are this rank's. */
+    /* Kept calls, with this rank's times; NULL: none is kept. */
     struct raw_call *kept;
     uint64_t kept_first, kept_room;
     uint64_t wrong;
 };
 
-/* Collective. What it leaves on failure needs no session_end. */
+/* Collective. After a failure, session_end is not needed. */
 xylem_status_t session_begin(struct session *session,
                              const struct workload *work);
 void session_end(struct session *session);
@@ -44,8 +44,8 @@ xylem_status_t session_barrier(const struct session *session);
 void session_input_write(const struct session *session,
                          enum content_extent extent);
 xylem_status_t session_call(struct session *session);
-/* Starts the next call while fewer than `under_way` are; waits for the one that
- * has been for the longest time. */
+/* Starts the next call. If `under_way` calls are, first waits for the oldest.
+ */
 xylem_status_t session_start(struct session *session);
 xylem_status_t session_finish(struct session *session);
 /* Checks the call that ended last. */

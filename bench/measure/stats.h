@@ -16,9 +16,9 @@ struct stats_range stats_range(const double *values, size_t count,
 
 enum { STATS_INTERVAL_MAX = 128 };
 
-/* Where the median of up to STATS_INTERVAL_MAX such values lies with 95 %, by
- * bootstrap: from `min` to `max`, the median itself being `avg`. Equal values
- * give an equal answer. */
+/* The interval, `min` to `max`, in which the median of up to STATS_INTERVAL_MAX
+ * such values lies with 95 %, by bootstrap; `avg` is the median. Equal values
+ * give equal intervals. */
 struct stats_range stats_interval(const double *values, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* Tasks are collectives of two kinds of teams: the leaders of all nodes (ib,
- * ir), and the ranks of one node (sb, sr). Those of one task are started
- * together and waited for together. A pipeline of them is run as HAN runs it:
+ * ir), and the ranks of one node (sb, sr). The collectives of one task are
+ * started together and waited for together. A pipeline of tasks runs as in HAN:
  * in step i the k-th part works on segment i - k. One thread. */
 #include "bench/measure/tasks.h"
 
@@ -14,7 +14,7 @@
 #include "bench/measure/noise.h"
 #include "bench/measure/stats.h"
 
-/* What a task is made of, in the order in which a segment goes through. */
+/* The parts of a task, in the order in which a segment goes through them. */
 enum part { SR, IR, IB, SB, PARTS };
 
 enum {
@@ -45,7 +45,7 @@ struct tasks {
     double *samples; /* [NUMBERS][iterations] */
 };
 
-/* Parts of a task of this collective, and those that are run at once. */
+/* 1: tasks of this collective have the part. */
 static int has_part(const struct tasks *tasks, enum part part)
 {
     return part >= IB || tasks->options->colls[0] == XYLEM_COLL_ALLREDUCE;
@@ -105,7 +105,7 @@ static xylem_status_t teams_make(struct tasks *tasks)
 
 /* ---- requests ---- */
 
-/* A set has what a rank contributes, what its node's ranks do, and the end. */
+/* A set has a rank's contribution, its node's sum, and the result. */
 static char *buffer_of(const struct tasks *tasks, unsigned set, unsigned which)
 {
     return tasks->memory + (set * (size_t)3 + which) * tasks->bytes;
@@ -261,7 +261,7 @@ static xylem_status_t run_all(struct tasks *tasks, double us[NUMBERS])
     return status == XYLEM_OK ? run_pipeline(tasks, us) : status;
 }
 
-/* Warms up, and agrees on how often: what rank 0 expects to fit. */
+/* Warms up, and agrees on the number of rounds that rank 0 expects to fit. */
 static xylem_status_t iterations_agree(struct tasks *tasks)
 {
     const struct worker_options *options = tasks->options;

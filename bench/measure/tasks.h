@@ -1,5 +1,5 @@
-/* xylem-bench --tasks: what the tasks of HAN cost each leader of a node, and
- * how well those that run at once overlap. After Luo, PhD thesis, University of
+/* xylem-bench --tasks: the cost of HAN's tasks for each leader of a node, and
+ * how well simultaneous tasks overlap. After Luo, PhD thesis, University of
  * Tennessee, 2020, section 5.3: algorithms 9 and 10, equation 5.3. */
 #ifndef XYL_BENCH_MEASURE_TASKS_H
 #define XYL_BENCH_MEASURE_TASKS_H

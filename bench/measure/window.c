@@ -4,7 +4,7 @@
 
 enum { WINDOW_MAX = 64 };
 
-/* A decimal number of min ... max followed by `stop`; returns what follows, or
+/* Reads a decimal number of min ... max and then `stop`; returns the rest, or
  * NULL. */
 static const char *number_parse(const char *text, uint32_t min, uint32_t max,
                                 char stop, uint32_t *value_out)

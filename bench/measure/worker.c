@@ -60,7 +60,7 @@ static void line_times(const struct workload_result *result)
            result->us.avg, result->us.max);
 }
 
-/* What a row of a file has behind its numbers: how they were measured. */
+/* The cells of a file's row behind its numbers: the options of the run. */
 static void row_parameters(struct table *table, const struct worker *worker)
 {
     const struct worker_options *options = worker->options;
@@ -122,8 +122,8 @@ static void row(struct table *table, const struct worker *worker,
         "alloc", "settings"
 enum { PARAMETERS = 14 };
 
-/* The columns: of a file, and but for the first and the last PARAMETERS of a
- * table. */
+/* The columns of a file; a table lacks the first one and the last PARAMETERS.
+ */
 static const char *const *titles_of(const struct worker *worker,
                                     unsigned *count_out)
 {
@@ -141,7 +141,7 @@ static const char *const *titles_of(const struct worker *worker,
     return is_on_device ? device : plain;
 }
 
-/* Rank 0 prints what is measured, and the titles. */
+/* Rank 0 prints the kind of measurement, and the titles. */
 static void table_head(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
@@ -184,7 +184,7 @@ static xylem_status_t latency(struct worker *worker)
     }
     if (worker->csv.file >= 0) {
         row(&worker->csv.table, worker, &result);
-        (void)results_commit(&worker->csv, 0); /* the end tells of it */
+        (void)results_commit(&worker->csv, 0); /* its end reports errors */
     }
     return status;
 }
@@ -243,7 +243,7 @@ static xylem_status_t delay(struct worker *worker)
     return status;
 }
 
-/* Whether the implementation cannot do it; rank 0 says why. */
+/* 1: the implementation cannot do it; rank 0 prints why. */
 static int is_refused(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
@@ -281,7 +281,7 @@ static xylem_status_t measure_one(struct worker *worker)
     return XYLEM_ERR_INTERNAL;
 }
 
-/* One collective; a barrier has no size. What is refused ends its sizes. */
+/* Measures one collective; a barrier has no size. A refusal ends the sizes. */
 static xylem_status_t measure_sizes(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
@@ -312,7 +312,7 @@ static xylem_status_t measure(struct worker *worker)
     return status;
 }
 
-/* With clocks that are compared before and after. */
+/* Measures, and compares clocks before and after. */
 static xylem_status_t measure_aligned(struct worker *worker)
 {
     const struct bench_impl *impl = worker->options->impl;
@@ -355,8 +355,8 @@ static int report_begin(struct worker *worker)
                         count, RESULTS_ADD);
 }
 
-/* Rank 0 opens the files, and tells the others whether it could. The exit code:
- * CLI_EXIT_USAGE on all ranks where it could not. */
+/* Rank 0 opens the files, and tells the others whether it could. Returns the
+ * exit code: CLI_EXIT_USAGE on all ranks if it could not. */
 static int files_agree(struct worker *worker)
 {
     const struct bench_impl *impl = worker->options->impl;

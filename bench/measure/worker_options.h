@@ -16,7 +16,7 @@ enum { WORKER_SIZES_MAX = 64 };
 enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
 
 struct worker_options {
-    /* As given. */
+    /* As the user gives them: */
     const char *coll_name;
     const char *impl_name;
     const char *algorithm;
@@ -49,7 +49,7 @@ struct worker_options {
     double seconds;
     double hz;
     double delay_ms;
-    /* What follows from it. */
+    /* Derived from these: */
     enum worker_experiment experiment;
     xylem_coll_t colls[XYLEM_COLL_COUNT];
     size_t colls_count;

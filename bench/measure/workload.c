@@ -21,7 +21,7 @@ enum {
     GATHER_MAX = 4
 };
 
-/* The rank comes that late; which call it is decides between random times. */
+/* Delays this rank by the time that the call's number decides. */
 static void arrive(const struct session *session)
 {
     sim_arrivals_t arrivals = session->work->arrivals;
@@ -55,7 +55,7 @@ static xylem_status_t call_alone(struct session *session, double delay_us,
     return status;
 }
 
-/* Where a call is kept; NULL: it is not. */
+/* The place in which a call is kept; NULL: it is not kept. */
 static struct raw_call *kept_at(const struct session *session, uint64_t call)
 {
     return session->kept != NULL &&
@@ -74,7 +74,7 @@ static void kept_begin(const struct session *session)
                                       (double)noise_read().injected_ns / 1e3};
 }
 
-/* Of the call that ended last. */
+/* Notes the end of the call that ended last. */
 static void kept_end(const struct session *session)
 {
     struct raw_call *kept = kept_at(session, session->finished - 1);
@@ -86,8 +86,7 @@ static void kept_end(const struct session *session)
         (double)noise_read().injected_ns / 1e3 - kept->injected_us;
 }
 
-/* The next call, or only its start: all but the last ones may be under way
- * together. */
+/* Makes the next call, or only starts it: several may be under way together. */
 static xylem_status_t call_next(struct session *session)
 {
     xylem_status_t status;
@@ -164,8 +163,8 @@ static xylem_status_t iteration_time(struct session *session, int back_to_back,
     return status;
 }
 
-/* The least of some attempts, so that a single hold-up of the machine does not
- * decide how often is measured. */
+/* The least time of some attempts, so that a single delay of the machine does
+ * not decide the number of iterations. */
 static xylem_status_t iteration_expect(struct session *session,
                                        int back_to_back, double *us_out)
 {
@@ -314,7 +313,8 @@ xylem_status_t workload_latency(const struct workload *workload,
     return status;
 }
 
-/* By rank 0's clock, so that noise of all ranks at once is that. */
+/* Starts the noise by rank 0's clock, so that noise of all ranks at once hits
+ * them at once. */
 static xylem_status_t noise_begin(const struct session *session)
 {
     const struct workload *work = session->work;
@@ -334,9 +334,9 @@ static xylem_status_t noise_begin(const struct session *session)
     return XYLEM_ERR_NO_RESOURCE;
 }
 
-/* The number of calls that fit into the time, unless the user chose: what
- * noise makes of a call is only known under noise. Twice as many are tried
- * until they have taken a part of the time, by rank 0's clock. */
+/* The number of calls that fit into the time, unless the user chose. Only noise
+ * itself tells how long a call takes under it. So the number doubles until the
+ * calls have taken a part of the time, by rank 0's clock. */
 static xylem_status_t noisy_iterations(struct session *session,
                                        unsigned *iterations_out)
 {
@@ -362,7 +362,7 @@ static xylem_status_t noisy_iterations(struct session *session,
     return status;
 }
 
-/* Room for the coming calls, where they are kept. */
+/* Makes room for the coming calls, if they are kept. */
 static xylem_status_t kept_prepare(struct session *session, unsigned count)
 {
     if (session->work->raw == NULL)
@@ -376,7 +376,8 @@ static xylem_status_t kept_prepare(struct session *session, unsigned count)
     return XYLEM_ERR_NO_MEMORY;
 }
 
-/* Rank 0: a chunk of what all ranks have kept, begins from `origin_us`. */
+/* Rank 0 writes a chunk of all ranks' kept calls; begins count from
+ * `origin_us`. */
 static void kept_write(const struct session *session,
                        const struct raw_call *calls, size_t count,
                        uint64_t first, double origin_us)
@@ -398,7 +399,7 @@ static void kept_write(const struct session *session,
     }
 }
 
-/* Brings all that was kept to rank 0, by whose clock calls begin there. */
+/* Brings all kept calls to rank 0, with begins by rank 0's clock. */
 static xylem_status_t kept_gather(struct session *session)
 {
     struct workload_raw *raw = session->work->raw;
@@ -425,8 +426,9 @@ static xylem_status_t kept_gather(struct session *session)
     return status;
 }
 
-/* What happens under noise: fully checked calls around the measured ones, which
- * have only their ends checked. The noise goes on until every rank is done. */
+/* The calls under noise: fully checked ones around the measured ones, of which
+ * only the ends of results are checked. The noise lasts until every rank is
+ * done. */
 static xylem_status_t calls_noisy(struct session *session,
                                   unsigned *iterations_out,
                                   double mine[GATHER_MAX])

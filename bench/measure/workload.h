@@ -30,16 +30,16 @@ struct workload {
     size_t bytes;
     unsigned warmup;
     unsigned iterations;      /* 0: as many as fit into `seconds` */
-    unsigned iterations_most; /* of these; 0: 10,000 */
+    unsigned iterations_most; /* at most; 0: 10,000 */
     double seconds;
-    unsigned buffers; /* rotated; 0: what the cache asks for */
+    unsigned buffers; /* rotated; 0: by the size of the cache */
     int own_memory;   /* buffers of the implementation's own */
     enum bench_memory memory;
     struct bench_device *device; /* NULL: the host's memory */
     int check;                   /* verify the results */
     int back_to_back;            /* latency without barriers */
     unsigned under_way;          /* of calls that follow each other: at most */
-    int osu;     /* one buffer that nobody writes, means, no gate */
+    int osu;     /* one buffer that no rank writes, means, no gate */
     int consume; /* results are read, as a part of the call */
     sim_noise_t noise;
     enum noise_way noise_way;
@@ -51,7 +51,7 @@ struct workload {
     struct workload_raw *raw; /* under noise; NULL: calls are not kept */
 };
 
-/* Where every call of every rank goes. */
+/* The file of every call of every rank. */
 struct workload_raw {
     struct clock_offset clock; /* this rank's */
     struct raw_file file;      /* rank 0's */
@@ -66,7 +66,7 @@ struct workload_result {
     uint64_t wrong;          /* elements, over all ranks and checked calls */
     double injected_percent; /* share of the time that was noise */
     double bursts;           /* per rank */
-    double p50_us, p99_us, most_us; /* of calls, where they are kept */
+    double p50_us, p99_us, most_us; /* of calls, if they are kept */
 };
 
 /* Each rank's time is its median, or its mean when back to back or as OSU's. */

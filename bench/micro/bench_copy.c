@@ -1,7 +1,7 @@
-/* What the memory of this machine allows collectives inside a node: processes,
- * each on a core of its own, that copy and sum buffers which all of them have
- * mapped, all at once, and what other ways of copying take. Uses nothing of the
- * library. */
+/* The rates that this machine's memory allows collectives inside a node:
+ * processes, each on a core of its own, copy and sum buffers that all of them
+ * have mapped, all at once; and the times of other ways of copying. Uses
+ * nothing of the library. */
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static const struct cli_option options[] = {
      "print comma-separated values"},
 };
 
-/* What all processes see. */
+/* The memory that all processes share. */
 struct board {
     _Alignas(128) _Atomic uint32_t arrived;
     _Alignas(128) _Atomic uint32_t turn;
@@ -124,7 +124,7 @@ static int way_copy_past(const struct process *process, size_t bytes)
     return 1;
 }
 
-/* A sum that nobody needs, but that has to be made. */
+/* Sums the bytes, so that the compiler keeps the reads. */
 static void read_own(const struct process *process, size_t bytes)
 {
     uint64_t sum = 0;
@@ -135,7 +135,7 @@ static void read_own(const struct process *process, size_t bytes)
     __asm__ volatile("" : : "r"(sum));
 }
 
-/* And then the caller reads what it has got. */
+/* The same, and then the caller reads the copy. */
 static int way_copy_read(const struct process *process, size_t bytes)
 {
     memcpy(process->own, input_of(process, 0), bytes);
@@ -241,7 +241,7 @@ static double spread_us(const struct process *process)
     return ended - begun;
 }
 
-/* One round; the time of one operation. NAN: cannot be done here. */
+/* One round; returns the time of one operation. NAN: impossible here. */
 static double round_us(const struct process *process, const struct way *way,
                        size_t bytes)
 {
@@ -249,7 +249,7 @@ static double round_us(const struct process *process, const struct way *way,
     int rests = way->is_alone && process->number != 0, good = 1;
     double took;
 
-    /* What is copied has just been written by its owner. */
+    /* The owner has just written the bytes that are copied. */
     memset(input_of(process, process->number), 1, bytes);
     memset(process->own, 2, bytes);
     meet(process);
@@ -349,7 +349,7 @@ static void spread(struct process *process)
             exit(1); /* ends the others, too */
         }
     }
-    alarm(PATIENCE_S); /* nobody waits for ever for one that is lost */
+    alarm(PATIENCE_S); /* so that no process waits for ever for a lost one */
     pin(process->number);
 }
 

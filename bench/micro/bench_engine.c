@@ -1,4 +1,4 @@
-/* What one event costs: through the ready fifo alone, and through the stage of
+/* The cost of one event: through the ready fifo alone, and through the stage of
  * a rank that forwards a broadcast to two children, over a net that completes
  * everything at once. Each round measures both; medians are printed. One
  * thread. */

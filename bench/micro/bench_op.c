@@ -1,7 +1,7 @@
-/* How fast the reduction kernels are beside a memcpy of as many bytes. A round
- * measures the memcpy and every instruction set one after the other, so that
- * what disturbs the machine disturbs all of them; the medians over the rounds
- * are printed. One thread. */
+/* The speed of the reduction kernels beside a memcpy of as many bytes. A round
+ * measures the memcpy and every instruction set one after the other, so that a
+ * disturbance hits all of them; medians over the rounds are printed. One
+ * thread. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ typedef struct workload {
     size_t measured_bytes; /* of results, in as many calls as it takes */
 } workload_t;
 
-/* Medians over the rounds; 0 where there is none. */
+/* Medians over the rounds; 0: there is none. */
 typedef struct figures {
     double rates[WAYS], ratios[WAYS];
 } figures_t;
@@ -243,7 +243,7 @@ static void print_all(const buffers_t *buffers, size_t bytes)
 
 /* ---- sums in the reproducible order ---- */
 
-/* What a kernel takes, and gives. */
+/* The operands and results of a kernel. */
 typedef enum role { SUMS, MORE_SUMS, NUMBERS, MORE_NUMBERS } role_t;
 
 typedef struct binned_way {
@@ -306,7 +306,7 @@ static void fill_numbers(const buffers_t *buffers, xylem_type_t type,
                            role_address(buffers, MORE_NUMBERS), NULL, count);
 }
 
-/* Of zeros, which stay what they are. */
+/* Sums zeros, which stay zeros. */
 static double plain_ns(const buffers_t *buffers, xylem_type_t type,
                        size_t count)
 {

@@ -1,7 +1,7 @@
-/* What a remote task costs beside a message: two ranks answer each other, by
- * messages of the net itself and by tasks whose function notes that it has run,
- * in turns; and how long it takes until the sender knows that a task has run.
- * Run it on two ranks. */
+/* The cost of a remote task beside a message: two ranks answer each other in
+ * turns, by messages of the net itself and by tasks whose function notes that
+ * it has run; and the time until the sender knows that a task has run. Run it
+ * on two ranks. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void send_task(struct bench *bench, int waits)
     must(xylem_request_free(request), "task");
 }
 
-/* One more has come. */
+/* Waits for one more message or task. */
 static void await(struct bench *bench)
 {
     bench->awaited++;
@@ -118,7 +118,7 @@ static void send_one(struct bench *bench, enum mode mode)
         send_task(bench, mode == TASK_RAN);
 }
 
-/* There and back; of TASK_RAN what comes back is that it has run. */
+/* There and back; with TASK_RAN the answer says that the task has run. */
 static void exchange(struct bench *bench, enum mode mode, int is_last)
 {
     if (bench->rank != 0) {

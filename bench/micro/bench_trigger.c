@@ -1,7 +1,8 @@
-/* What triggers bring: a broadcast or an allreduce whose input threads compute
- * tile by tile, with a call when all of it is there, and with a trigger that
- * releases segments as tiles come; in turns, beside the computing alone. Then
- * what a count costs, and a record of a proxy. Run it on two ranks or more. */
+/* The gain of triggers: threads compute the input of a broadcast or an
+ * allreduce tile by tile. In turns, a call follows when all input is there, a
+ * trigger releases segments as tiles come, and the threads only compute. Then
+ * the cost of a count, and of a record of a proxy. Run it on two ranks or more.
+ */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ static void compute_together(struct bench *bench)
 
 /* ---- one round ---- */
 
-/* Of the slowest rank, in microseconds. */
+/* The time of the slowest rank, in microseconds. */
 static double round_us(struct bench *bench, enum mode mode)
 {
     const xyl_clock_t *clock = xyl_clock_system();
@@ -165,7 +166,7 @@ static double count_ns(struct bench *bench, uint64_t threshold)
     return (double)begin / COUNTS;
 }
 
-/* Of a record: to write it, and until the word tells that it was taken. */
+/* The times to write a record, and until the word says that it was taken. */
 static void record_ns(struct bench *bench, double *post, double *taken)
 {
     const xyl_clock_t *clock = xyl_clock_system();

@@ -58,7 +58,7 @@ static xylem_status_t mpi_open(const struct bench_tuning *tuning,
         fputs("no memory for the job\n", stderr);
         return XYLEM_ERR_NO_MEMORY;
     }
-    job->mode = tuning->mode; /* the rest is what its launcher can be told */
+    job->mode = tuning->mode; /* the launcher passes the rest */
     status = checked(MPI_Init(NULL, NULL));
     if (status != XYLEM_OK) {
         free(job);
@@ -96,8 +96,8 @@ static uint32_t mpi_size(void *state)
 
 /* ---- the collectives ---- */
 
-/* What MPI's functions are told, for each list of parameters. `c` is the call,
- * `j` the job. */
+/* The arguments of MPI's functions, for each list of parameters. `c` is the
+ * call, `j` the job. */
 #define GIVEN_BARRIER            WORLD
 #define GIVEN_BCAST              c->recv, j->count, MPI_BYTE, (int)c->root, WORLD
 #define SUMS                     MPI_FLOAT, MPI_SUM
@@ -233,8 +233,8 @@ static int arrays_create(struct mpi_job *job)
     return 1;
 }
 
-/* Room for as many requests as there are calls, and the requests themselves
- * where they are persistent. */
+/* Makes room for a request per call, and the requests themselves if they are
+ * persistent. */
 static xylem_status_t requests_create(struct mpi_job *job,
                                       const struct bench_call *calls,
                                       unsigned count)

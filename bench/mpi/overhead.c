@@ -1,5 +1,6 @@
-/* What the binding adds to a call: the same operation by MPI's function and by
- * xylem's own, on one rank, where nothing else takes time, and on all ranks.
+/* The time that the binding adds to a call: the same operation by MPI's
+ * function and by xylem's own, on one rank, where nothing else takes time, and
+ * on all.
  *
  *   LD_PRELOAD=libxylem-mpi.so mpirun -n N xylem-mpi-overhead-openmpi
  *
@@ -68,7 +69,7 @@ static void arrays_set(void)
 #define OWN         1, XYLEM_FLOAT64
 #define OWN_EACH(b) b, own_counts, own_bytes_at, own_types
 
-/* Name, what MPI does, what xylem does. */
+/* Name, MPI's call, xylem's call. */
 /* clang-format off */
 #define COLLECTIVES(X)                                                         \
     X(barrier, MPI_Barrier(comm), xylem_barrier(team))                         \

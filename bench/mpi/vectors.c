@@ -1,6 +1,6 @@
-/* What a datatype costs that a program makes for each call, as BLACS does:
- * broadcasts of a vector that is made, committed and freed each time, and of
- * one that is kept.
+/* The cost of a datatype that a program makes for each call, as BLACS does:
+ * broadcasts of a vector type that is made, committed and freed each time, and
+ * of one that is kept.
  *
  *   mpirun -n N [env LD_PRELOAD=libxylem-mpi.so] xylem-mpi-vectors-openmpi
  *
@@ -15,7 +15,7 @@
 
 enum { RUNS = 101, CALLS = 200, STEP = 600, BLOCKS_MAX = 32 };
 
-/* Blocks of so many doubles, and where the next one begins. */
+/* Blocks of `block` doubles, and the distance to the next. */
 static const struct {
     int blocks, length, step;
 } shapes[] = {{1, 2, 2},      {1, 16, 16},     {15, 1, STEP},  {16, 8, STEP},

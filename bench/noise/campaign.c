@@ -20,7 +20,7 @@
 
 enum { NAME_BYTES = 64, WHY_BYTES = 256, WHAT_BYTES = 128 };
 
-/* Between two lines of progress when nobody watches a terminal. */
+/* Between two lines of progress if the output is no terminal. */
 static const uint64_t progress_ns = UINT64_C(15000000000);
 
 double campaign_median(const struct campaign_series *series)
@@ -77,7 +77,8 @@ double campaign_floor(const struct campaign *campaign, size_t which,
     return times > 0 ? times * us : 0;
 }
 
-/* Adds one implementation; what is missing is said. The exit code so far. */
+/* Adds one implementation; prints what it lacks. Returns the exit code so far.
+ */
 static int contender_add(struct campaign *campaign, const char *name)
 {
     const struct noise_options *options = campaign->options;
@@ -297,7 +298,7 @@ static size_t line_level(const struct noise_options *options, const char *line)
                : options->levels.count;
 }
 
-/* One run: which cases, and what its lines leave behind. */
+/* One run: its cases, and the results of its lines. */
 struct run {
     struct campaign *campaign;
     size_t contender;
@@ -306,7 +307,7 @@ struct run {
     unsigned results, expected;
 };
 
-/* What single calls have taken, where that is kept. */
+/* Takes the times of single calls, if they are kept. */
 static void call_times_take(struct campaign_cell *cell, const char *line)
 {
     double p50_us, p99_us, most_us;
@@ -390,8 +391,8 @@ static void run_line(void *arg, const char *line)
         rank_line(run, line);
 }
 
-/* What a run has left without a result is not tried again, and nothing without
- * a base. */
+/* Cells that a run has left without a result are not tried again, nor are those
+ * without a base. */
 static void failures_note(struct run *run)
 {
     const struct noise_options *options = run->campaign->options;
@@ -448,7 +449,7 @@ static int run_one(struct run *run)
     return campaign->rows == NULL || rows_add(campaign->rows, campaign);
 }
 
-/* Whether the case still lacks this round. */
+/* 1: the case still lacks this round. */
 static int is_wanted(const struct run *run, size_t which)
 {
     const struct noise_options *options = run->campaign->options;
@@ -474,8 +475,8 @@ static int is_wanted(const struct run *run, size_t which)
     return 0;
 }
 
-/* Without noise, the library's call: as long as those of local are to be, with
- * and without noise. 0: not known yet. */
+/* The time of the library's call without noise, which is the length of local's
+ * calls with and without noise. 0: not known yet. */
 static double xylem_us(const struct campaign *campaign, size_t which)
 {
     size_t i;
@@ -486,8 +487,7 @@ static double xylem_us(const struct campaign *campaign, size_t which)
     return 0;
 }
 
-/* Whether all cases can be asked for by one list of collectives and one of
- * sizes. */
+/* 1: one list of collectives and one of sizes name all cases. */
 static int is_one_launch(const struct run *run)
 {
     const struct noise_options *options = run->campaign->options;

@@ -19,7 +19,7 @@ struct campaign_cell {
     struct campaign_series injected; /* per cent of the time */
     /* Of single calls of all ranks, with --raw. */
     struct campaign_series p50_us, p99_us, most_us;
-    double room_bytes; /* for ranks to be ahead; 0: not told */
+    double room_bytes; /* for ranks to be ahead; 0: unknown */
     unsigned written;  /* rounds that the file has, which stand first */
     int failed;
 };
@@ -32,12 +32,12 @@ struct campaign_rank {
 
 struct campaign_contender {
     struct launch launch;
-    struct campaign_cell *cells; /* of each case, its levels */
-    struct campaign_rank *ranks; /* of each case, its ranks; one is delayed */
+    struct campaign_cell *cells; /* [case][level] */
+    struct campaign_rank *ranks; /* [case][rank]; one is delayed */
     int delay_failed[NOISE_CASES_MAX];
 };
 
-/* Where a rank ran, as its last run said. */
+/* The place of a rank in its last run. */
 struct campaign_place {
     char host[64], cores[64];
     double clock_ahead_us, clock_error_us, clock_drift_us;
@@ -59,9 +59,9 @@ struct campaign {
     uint64_t shown_ns; /* when progress was last shown */
 };
 
-/* Finds the implementations; says which are missing. The exit code: 0, 1 when
- * there is none, CLI_EXIT_USAGE for a name that does not exist. Destroy the
- * campaign whatever it was. */
+/* Finds the implementations; prints those that are missing. Returns the exit
+ * code: 0, 1 if there is none, CLI_EXIT_USAGE for a name that does not exist.
+ * Destroy the campaign in all cases. */
 int campaign_create(struct campaign *campaign, const char *program,
                     const struct noise_options *options);
 void campaign_destroy(struct campaign *campaign);

@@ -88,7 +88,7 @@ static void row_take(void *arg, char *const *row)
     cells->count++;
 }
 
-/* 0: it has said why not. */
+/* 0: `program` has printed why not. */
 static int cells_load(const char *program, const char *path,
                       struct cells *cells)
 {
@@ -139,7 +139,7 @@ static const struct cell *cells_find(const struct cells *others,
                : NULL;
 }
 
-/* In percent of the median. */
+/* The width of the interval in percent of the median. */
 static double width_of(const struct cell *cell)
 {
     return cell->us > 0 ? 100 * (cell->high_us - cell->low_us) / cell->us : 0;

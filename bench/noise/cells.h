@@ -4,19 +4,19 @@
 
 #include <stdio.h>
 
-/* What both have measured, what one only, and of how many of the former the
- * intervals of the medians overlap: which says little where these are wide. */
+/* Cells that both files have, cells of one only, and for how many of the former
+ * the intervals of the medians overlap, which says little if these are wide. */
 struct cells_found {
     unsigned both, single, overlapping;
     double
         width_percent; /* of intervals in both, of their medians; the median */
 };
 
-/* Whether a file is one of a campaign, by its titles. */
+/* 1: the file is one of a campaign, by its titles. */
 int cells_is_campaign(const char *path);
 
-/* Compares the medians of two such files, and prints those that lie apart. 1
- * when done; else `program` has said why not. */
+/* Compares the medians of two such files, and prints those that lie apart. 1:
+ * done; 0: `program` has printed why not. */
 int cells_compare(const char *program, const char *path, const char *other,
                   FILE *out, struct cells_found *found_out);
 

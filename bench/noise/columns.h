@@ -1,5 +1,5 @@
-/* The columns of a campaign's file: what a row is of, its numbers, and the
- * parameters that its runs had. Rows with equal parameters are of one cell. */
+/* The columns of a campaign's file: the case of a row, its numbers, and the
+ * parameters of its run. Rows with equal parameters belong to one cell. */
 #ifndef XYL_BENCH_NOISE_COLUMNS_H
 #define XYL_BENCH_NOISE_COLUMNS_H
 

@@ -1,8 +1,8 @@
-/* Command lines of measurements. Pure but for looking at files; one thread.
+/* Command lines of measurements. Pure, except that it looks at files; one
+ * thread.
  *
- * Open MPI gets UCX as the others have it, also where there is no network
- * card, which its defaults would demand. Ranks are bound to cores where each
- * can have one.
+ * Open MPI gets UCX, as the others have it, also without a network card, which
+ * its defaults would demand. Ranks are bound to cores if each can have one.
  */
 #include "bench/noise/launch.h"
 
@@ -23,7 +23,7 @@ struct launcher {
     enum mpi_family family;
     const char *names[2]; /* in PATH */
     const char *driver;
-    int has_ucx; /* Open MPI, which is told to use it */
+    int has_ucx; /* Open MPI, with options to use it */
 };
 
 static const struct launcher xylem_run = {.family = FAMILY_XYLEM};
@@ -35,7 +35,7 @@ static const struct launcher mpich = {FAMILY_MPICH,
                                       {"mpirun.mpich", "mpiexec.hydra"},
                                       "xylem-mpi-driver-mpich",
                                       0};
-/* Those that bench/peers.sh makes. */
+/* Launchers that bench/peers.sh makes. */
 static const struct launcher openmpi5 = {
     FAMILY_OPENMPI, {"mpirun.openmpi5"}, "xylem-mpi-driver-openmpi", 0};
 static const struct launcher mpich5 = {
@@ -119,8 +119,8 @@ static int is_program(const char *folder, const char *name, char *path)
     return length > 0 && length < LAUNCH_PATH_BYTES && access(path, X_OK) == 0;
 }
 
-/* Beside this program when installed; the launcher in a folder next to it when
- * built. */
+/* Finds programs of xylem: beside this program if installed; in a build the
+ * launcher is in a folder next to it. */
 static int find_xylem(const char *folder, struct launch *launch,
                       int has_launcher)
 {
@@ -129,7 +129,7 @@ static int find_xylem(const char *folder, struct launch *launch,
             is_program(folder, "../launcher/xylem-run", launch->launcher));
 }
 
-/* libxylem-mpi.so, whose place is found like that of programs. */
+/* Finds libxylem-mpi.so, as programs are found. */
 static int find_binding(const char *folder, char *path)
 {
     return is_program(folder, "../bindings/mpi/libxylem-mpi.so", path) ||
@@ -242,7 +242,7 @@ add(struct launch_command *command, const char *format, ...)
     va_start(args, format);
     length = vsnprintf(text, room, format, args);
     va_end(args);
-    /* All arguments are options whose lengths are known or were checked. */
+    /* All arguments are options with known or checked lengths. */
     assert(length >= 0 && (size_t)length < room);
     assert(command->args < LAUNCH_ARGS_MAX);
     command->argv[command->args++] = text;
@@ -329,7 +329,7 @@ static void add_openmpi(struct launch_command *command, int has_cores)
     add(command, "%s", has_cores ? "core:overload-allowed" : "none");
 }
 
-/* What goes to the ranks by whatever launcher: by their environment. */
+/* Adds settings for the ranks by their environment, for any launcher. */
 static void add_environment(struct launch_command *command,
                             const struct launch *launch,
                             const struct noise_options *options)
@@ -453,7 +453,7 @@ static void add_cases(struct launch_command *command,
         extend(command, "4"); /* a barrier alone */
 }
 
-/* What every rank is told, whatever it measures. */
+/* Adds the options of every rank. */
 static void add_worker(struct launch_command *command,
                        const struct noise_options *options, unsigned round)
 {
@@ -483,7 +483,7 @@ static void add_worker(struct launch_command *command,
         add(command, "--consume");
 }
 
-/* What only xylem's own implementations heed. */
+/* Adds the options that only xylem's own implementations heed. */
 static void add_tuning(struct launch_command *command,
                        const struct noise_options *options)
 {
@@ -528,8 +528,8 @@ static void add_experiment(struct launch_command *command,
     }
 }
 
-/* The file of a run: of all cases, or named after the first of some. A run that
- * is made again has a file beside that of the first one. */
+/* Names the file of a run: of all cases, or after the first of some. A repeated
+ * run has a file beside that of the first one. */
 static void add_raw(struct launch_command *command, const struct launch *launch,
                     const struct noise_options *options,
                     const struct launch_experiment *experiment)

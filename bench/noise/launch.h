@@ -1,5 +1,5 @@
-/* Command lines that start the ranks of one measurement: which launcher, which
- * program, and what each MPI library must be told. */
+/* Command lines that start the ranks of one measurement: launcher, program, and
+ * the options of each MPI library. */
 #ifndef XYL_BENCH_NOISE_LAUNCH_H
 #define XYL_BENCH_NOISE_LAUNCH_H
 
@@ -13,7 +13,7 @@ enum {
 
 struct launch_kind;
 
-/* One implementation as it can be started here. */
+/* The start of one implementation on this machine. */
 struct launch {
     const char *name;
     const struct launch_kind *kind;
@@ -29,27 +29,27 @@ struct launch_command {
     char text[LAUNCH_TEXT_BYTES];
 };
 
-/* What one run is about. */
+/* The experiment of one run. */
 struct launch_experiment {
     int is_delay;               /* otherwise all levels of noise */
     unsigned round;             /* each begins with another level and seed */
     int cases[NOISE_CASES_MAX]; /* which */
-    double call_us;             /* of local; 0: it finds out */
+    double call_us;             /* of local; 0: local measures it */
 };
 
 /* The names there are; NULL ends them. */
 const char *launch_name(size_t index);
 
-/* Whether it is measured when the user names none: not by a launcher of the
- * user's where that must be the MPI library's own. */
+/* 1: the implementation is measured if the user names none. 0 if the user names
+ * a launcher and the MPI library needs its own. */
 int launch_is_default(const char *name, const struct noise_options *options);
 
-/* Finds launcher and program. 1 when both are there and have one of the
- * collectives; otherwise `why` (of `bytes` bytes) says what is missing. */
+/* Finds launcher and program. 1: both are there and have one of the
+ * collectives. 0: `why` (of `bytes` bytes) says what is missing. */
 int launch_find(const char *name, const struct noise_options *options,
                 struct launch *launch_out, char *why, unsigned bytes);
 
-/* Whether the implementation has something of its own for a collective. */
+/* 1: the implementation has its own code for the collective. */
 int launch_has(const struct launch *launch, xylem_coll_t coll);
 
 /* 1 when the implementation can be told to use the tree of the options. */

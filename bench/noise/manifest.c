@@ -83,7 +83,7 @@ static json_t *machine_of(void)
     return machine;
 }
 
-/* What may change how libraries and launchers behave. */
+/* The variables that may change how libraries and launchers behave. */
 static json_t *environment_of(void)
 {
     static const char *const heads[] = {"XYLEM_", "UCX_",   "OMPI_", "PRTE_",
@@ -176,8 +176,8 @@ static json_t *session_of(const struct campaign *campaign, int argc,
 
 static const char format[] = "xylem-noise 1";
 
-/* What the campaigns have said whose rows the file has. NULL: the file is of
- * something else, and that has been said. */
+/* The earlier manifest of the file, with the sessions of its rows. NULL: the
+ * file is of another kind, and a message says so. */
 static json_t *root_of(const struct campaign *campaign, const char *path)
 {
     json_t *root = json_load_file(path, 0, NULL);

@@ -1,4 +1,4 @@
-/* Where the numbers of a campaign come from: FILE.json beside FILE. */
+/* The origin of a campaign's numbers: FILE.json beside FILE. */
 #ifndef XYL_BENCH_NOISE_MANIFEST_H
 #define XYL_BENCH_NOISE_MANIFEST_H
 
@@ -6,11 +6,11 @@
 
 struct manifest;
 
-/* A session of this campaign begins; those before it, which `csv` has, stay.
- * NULL: it has said why there is none. */
+/* Begins a session of this campaign; earlier sessions of `csv` stay. NULL: a
+ * message says why not. */
 struct manifest *manifest_begin(const struct campaign *campaign, int argc,
                                 char **argv);
-/* Writes what is known by now. 1 when written; else it has said why. */
+/* Writes what is known by now. 1: written; 0: a message says why not. */
 int manifest_write(struct manifest *manifest, const struct campaign *campaign);
 void manifest_end(struct manifest *manifest);
 

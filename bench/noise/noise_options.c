@@ -17,11 +17,11 @@
 #define AT(member)  offsetof(struct noise_options, member)
 #define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
 
-/* What a pipeline needs when a tree is asked for and no segment size: without
- * one, some implementations would send the message in one piece. */
+/* The segment of a named tree if the user gives none: without one, some
+ * implementations would send the message in one piece. */
 static const size_t forced_segment_bytes = 65536;
 
-/* Of the experiment with one rank, where the collective goes by trees. */
+/* Of the experiment with one rank, if the collective goes by trees. */
 static const char default_tree[] = "binary";
 
 static const struct cli_option table[] = {
@@ -215,7 +215,7 @@ static enum cli_result names_resolve(const char *program,
     return CLI_RUN;
 }
 
-/* What --noise names stands beside none. */
+/* The levels of --noise, and none before them. */
 static enum cli_result levels_resolve(const char *program,
                                       struct noise_options *options)
 {

@@ -17,7 +17,7 @@ enum {
     NOISE_CASES_MAX = NOISE_SIZES_MAX * XYLEM_COLL_COUNT
 };
 
-/* What is measured: one collective with one size. */
+/* A measured case: one collective with one size. */
 struct noise_case {
     xylem_coll_t coll;
     size_t bytes; /* 0 of a barrier */
@@ -53,7 +53,7 @@ struct noise_options {
     unsigned seed;
     double seconds;
     double limit_s;
-    /* What follows from it. */
+    /* Derived from these: */
     struct noise_case cases[NOISE_CASES_MAX];
     size_t cases_count;
     struct bench_tuning tuning;

@@ -10,7 +10,7 @@
 
 enum { PATH_BYTES = 4096, TITLE_BYTES = 160 };
 
-/* Those that have the case: their names and places. */
+/* The contenders that have the case: names and places. */
 struct shown {
     const char *names[CAMPAIGN_CONTENDERS_MAX]; /* in words */
     size_t contenders[CAMPAIGN_CONTENDERS_MAX];
@@ -72,7 +72,7 @@ static int plot_levels(const struct campaign *campaign, size_t which,
                                                .us = us});
 }
 
-/* The axis is that of the delay: who loses all of it reaches the top. */
+/* The axis ends at the delay: a rank that loses all of it reaches the top. */
 static int plot_delays(const struct campaign *campaign, size_t which,
                        const struct shown *shown, const char *path)
 {
@@ -127,8 +127,8 @@ static void path_extend(char path[PATH_BYTES], const char *more)
              dot != NULL ? "." : "", dot != NULL ? dot + 1 : "");
 }
 
-/* Where the pictures of a case go: that of the levels, and that of the rank
- * which is held up. */
+/* The paths of a case's pictures: of the levels, and of the rank that is held
+ * up. */
 static void case_paths(const struct noise_options *options, size_t which,
                        const char *path, char levels[PATH_BYTES],
                        char delays[PATH_BYTES])
