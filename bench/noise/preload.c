@@ -4,15 +4,14 @@
  *       -x LD_PRELOAD=libxylem-noise.so -n 4 ./program
  *
  * It holds up the main thread of each process that has a rank, from before
- * main to the end, by the bursts that xylem-noise and xylem-sim would have for
- * that rank and seed. In processes without a rank, such as the launcher, it
- * does nothing. The settings are not among the library's, which the program
- * need not use:
+ * main to the end, by the bursts of xylem-noise and xylem-sim for that rank and
+ * seed. In processes without a rank, such as the launcher, it does nothing. As
+ * the program need not use the library, the settings are not the library's:
  *
  *   NOISE_SPEC    docs/noise.md; without it there is no noise
  *   NOISE_SEED    a number (default 1)
  *   NOISE_BY      signal (the default) or thread
- *   NOISE_REPORT  a file that gets a line per process: what was injected
+ *   NOISE_REPORT  a file that gets a line per process: its injected noise
  *   NOISE_LOG     FILE.RANK gets each burst, as a record that can be replayed
  *
  * The main thread alone, before and after main. */
@@ -48,7 +47,7 @@ static struct {
     sim_noise_trace_t trace;
 } injected;
 
-/* By the clock that other nodes have, too. */
+/* By the time of day, which other nodes have, too. */
 static uint64_t day_ns(void)
 {
     struct timespec day;
@@ -66,7 +65,7 @@ static uint64_t origin_ns(const sim_noise_t *noise)
     return now_ns - day_ns() % hour_ns;
 }
 
-/* NULL: it is not set, or set to nothing. */
+/* NULL: the variable is not set, or empty. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -109,7 +108,7 @@ static void __attribute__((constructor)) begin(void)
         fprintf(stderr, "libxylem-noise: %s; no noise\n", strerror(error));
 }
 
-/* One write, so that lines of several processes stay whole. */
+/* Writes a line at once, so that lines of several processes stay whole. */
 static void report(const char *path, double seconds, struct noise_total total)
 {
     char line[LINE_BYTES], host[HOST_NAME_MAX + 1] = "";
@@ -133,8 +132,8 @@ static void report(const char *path, double seconds, struct noise_total total)
         close(file);
 }
 
-/* In the language of records; "length" is how long there could have been
- * bursts. */
+/* Writes a record of the bursts; its "length" is the time in which bursts were
+ * possible. */
 static void log_write(const char *name, double seconds)
 {
     char path[PATH_BYTES], host[HOST_NAME_MAX + 1] = "";

@@ -1,7 +1,7 @@
-/* xylem-noise record: what an idle program loses on each core.
+/* xylem-noise record: the time that an idle program loses on each core.
  *
- *   detour  a loop that does nothing but read the clock; where two readings lie
- *           far apart something else has run ("selfish detour": Beckman,
+ *   detour  a loop that only reads the clock; if two readings lie far apart,
+ *           another program has run ("selfish detour": Beckman,
  *           Iskra, Yoshii, Coghlan, "The influence of operating systems on the
  *           performance of collective operations at extreme scale", Cluster
  *           2006; Hoefler, Schneider, Lumsdaine, "Characterizing the influence
@@ -12,9 +12,9 @@
  * (Sottile, Minnich, "Analysis of microbenchmarks for performance tuning of
  *           clusters", Cluster 2004)
  *
- * All cores are recorded at once, by a thread that is bound to each; a core
- * that is alone by the program's first thread, so that what holds up that one
- * is recorded. Threads share nothing but the barrier before each method.
+ * All cores are recorded at once, each by a thread that is bound to it. The
+ * program's first thread records the first core, so that the record has what
+ * holds up that thread. Threads share only the barrier before each method.
  */
 #include "bench/noise/record.h"
 
@@ -38,7 +38,7 @@ enum {
     CORES_MAX = 1024,
     DETOURS_MAX = 1 << 20,
     PATH_BYTES = 4096,
-    LEAST_READINGS = 100000, /* to find out what reading the clock takes */
+    LEAST_READINGS = 100000, /* to find the time of reading the clock */
     DETOUR_LEASTS = 9,       /* a detour is longer than so many readings */
     WORK_UNIT = 64,          /* steps of work between two looks at the clock */
     FWQ_TRIALS = 20,
@@ -81,7 +81,7 @@ static const struct cli cli = {
     .options = table,
     .options_count = sizeof table / sizeof table[0]};
 
-/* What one core has; a series has room for all there can be. */
+/* The record of one core; a series has room for the most possible values. */
 struct recorder {
     const struct settings *settings;
     pthread_barrier_t *barrier;
@@ -89,7 +89,7 @@ struct recorder {
     int core;
     int error; /* errno; 0 */
     double threshold_us;
-    double detour_us; /* that were looked at */
+    double detour_us; /* of the measurement */
     uint64_t work;    /* of an FWQ quantum */
     size_t detours_count, fwq_count, ftq_count;
     struct noise_burst *detours;
@@ -150,7 +150,7 @@ static uint64_t work_do(uint64_t value, uint64_t steps)
     return value;
 }
 
-/* As much as the least of some trials says fits into a quantum. */
+/* The work that fits into a quantum, by the fastest of some trials. */
 static uint64_t quantum_work(struct recorder *recorder)
 {
     const uint64_t steps = UINT64_C(1) << 14;
@@ -187,7 +187,7 @@ static void fwq_record(struct recorder *recorder)
     recorder->fwq_count = i;
 }
 
-/* Quanta end at fixed times, whatever was done before. */
+/* Quanta end at fixed times. */
 static void ftq_record(struct recorder *recorder)
 {
     double quantum_ns = recorder->settings->quantum_us * 1e3;
@@ -253,8 +253,8 @@ static void recorder_destroy(struct recorder *recorder)
     free(recorder->ftq_work);
 }
 
-/* The first core by this thread, which is what others may hold up. 0, or an
- * errno value. */
+/* Records all cores, the first one by this thread, which others may hold up. 0,
+ * or an errno value. */
 static int record_all(struct recorder *recorders, size_t count)
 {
     size_t i, started = 1;
@@ -275,7 +275,7 @@ static int record_all(struct recorder *recorders, size_t count)
 
 /* ---- files ---- */
 
-/* In the language of noise. */
+/* Writes the detours in the language of noise. */
 static int trace_write(const struct recorder *recorder)
 {
     char path[PATH_BYTES], host[256] = "", when[64];
@@ -423,7 +423,7 @@ static size_t cores_resolve(const struct settings *settings,
     return count;
 }
 
-/* Whether the folder has no record of before. */
+/* 1: the folder has no older record. */
 static int folder_may(const struct settings *settings, const int *cores,
                       size_t count)
 {

@@ -101,8 +101,7 @@ static void levels_row(struct table *table, const struct campaign *campaign,
     }
 }
 
-/* How far ranks may be ahead of each other, where that is what absorbs noise.
- */
+/* Prints how far ranks may be ahead of each other, if that absorbs noise. */
 static void depth_explain(const struct campaign *campaign, size_t which)
 {
     const struct noise_options *options = campaign->options;
@@ -147,7 +146,7 @@ static void levels_table(const struct campaign *campaign, size_t which)
         const char *name = options->levels.list[i].name;
         const char *dash = strrchr(name, '-');
 
-        /* Of uniform noise its longest burst is enough. */
+        /* The longest burst is enough to name uniform noise. */
         snprintf(texts[i], sizeof texts[i], "%s",
                  strncmp(name, "uniform:", 8) == 0 && dash != NULL ? dash + 1
                                                                    : name);

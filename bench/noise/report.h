@@ -1,4 +1,4 @@
-/* What a campaign found: tables, plots. */
+/* The results of a campaign: tables, plots. */
 #ifndef XYL_BENCH_NOISE_REPORT_H
 #define XYL_BENCH_NOISE_REPORT_H
 
@@ -7,11 +7,12 @@
 /* On standard output. */
 void report_tables(const struct campaign *campaign);
 
-/* Bars of the time per level, or of the delay per rank, of each case. One of
- * several goes to FILE-COLL-BYTES.png, the delays beside bars of times to
- * FILE-one-rank.png. 1 when drawn; else it has said why. */
+/* Draws bars of the time per level, or of the delay per rank, for each case:
+ * several cases to FILE-COLL-BYTES.png, delays beside bars of times to
+ * FILE-one-rank.png. 1: drawn; 0: a message says why not. */
 int report_plot(const struct campaign *campaign, const char *path);
-/* Whether they could be, before the campaign runs. 0: it has said why not. */
+/* 1: plots are possible, as far as is known before the campaign. 0: a message
+ * says why not. */
 int report_may_plot(const struct campaign *campaign, const char *path);
 
 /* "bcast of 4 MiB"; sizes that are no whole KiB in bytes. */

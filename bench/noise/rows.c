@@ -121,7 +121,8 @@ static int has_parameters(const struct rows *rows, char *const *cells)
     return 1;
 }
 
-/* A row of the file; what this campaign does not measure is passed over. */
+/* Takes a row of the file; passes over cases that this campaign does not
+ * measure. */
 static void row_take(void *arg, char *const *cells)
 {
     const struct taker *taker = arg;
@@ -217,7 +218,7 @@ static double series_at(const struct campaign_series *series, unsigned round)
     return round == 0 ? campaign_median(series) : series->values[round - 1];
 }
 
-/* Of single calls, where those were kept in every round. */
+/* The times of single calls, if these were kept in every round. */
 static void call_times(struct table *table, const struct campaign_cell *cell,
                        unsigned round)
 {

@@ -7,16 +7,16 @@
 
 struct rows;
 
-/* Opens the file that the options name. Rows of this campaign that it has,
- * those with equal parameters, are taken as measured; all others stay as they
- * are. NULL: it has said why there is none. */
+/* Opens the file that the options name. Its rows with this campaign's
+ * parameters count as measured; all others stay as they are. NULL: a message
+ * says why not. */
 struct rows *rows_begin(struct campaign *campaign);
 
-/* Adds what has been measured since the last time. 1 when written; else it has
- * said why. */
+/* Adds the results since the last time. 1: written; 0: a message says why not.
+ */
 int rows_add(struct rows *rows, struct campaign *campaign);
 
-/* Adds the medians, but for those that the file has. 1 as above. */
+/* Adds the medians that the file lacks. 1 as above. */
 int rows_add_medians(struct rows *rows, const struct campaign *campaign);
 
 /* Takes NULL. */

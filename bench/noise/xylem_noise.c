@@ -1,5 +1,5 @@
-/* xylem-noise: what noise does to a collective. It starts ranks that measure,
- * which are xylem-bench and the drivers of the MPI libraries, and knows no
+/* xylem-noise: measures the effect of noise on a collective. It starts ranks
+ * that measure (xylem-bench and the drivers of the MPI libraries), and uses no
  * library itself. One thread. */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int is_under_launcher(void)
            getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_RANK") != NULL;
 }
 
-/* What a campaign writes beside its numbers. */
+/* Opens the files that a campaign writes beside its numbers. */
 static int files_begin(struct campaign *campaign, int argc, char **argv)
 {
     const struct noise_options *options = campaign->options;
@@ -82,7 +82,8 @@ destroy_campaign:
     return code;
 }
 
-/* What the first argument may name; anything else is a campaign. */
+/* The commands that the first argument may name; without one it is a campaign.
+ */
 static const struct command {
     const char *name;
     int (*run)(int argc, char **argv);

@@ -1,8 +1,8 @@
-/* What lies between: plans beside the fastest one, and lengths between two
- * sizes that have different plans. */
+/* Plans beside the fastest one, and lengths between two sizes that have
+ * different plans. */
 #include "bench/tune/campaign.h"
 
-/* Of the faster of two plans, what counts as near it. */
+/* A plan is near the faster one if it takes at most this times as long. */
 static const double near_best = 1.05;
 
 static int measure_if_asked(struct campaign *c, size_t p, size_t s)
@@ -39,8 +39,8 @@ int campaign_refine(struct campaign *c)
     return 1;
 }
 
-/* Which of the two plans is faster in the middle between the sizes says on
- * which side of it the border is. */
+/* The border lies on the side of the plan that is slower in the middle between
+ * the sizes. */
 int campaign_cross_check(struct campaign *c, size_t s,
                          struct tune_choice *smaller,
                          const struct tune_choice *larger)

@@ -4,20 +4,20 @@
 
 #include "bench/tune/campaign.h"
 
-/* Steps of which plans in segments are measured, see model.h, and every which
- * size of those without. */
+/* Plans in segments are measured at STEPS numbers of steps (model.h), plans
+ * without at every SIZES_STRIDE-th size. */
 enum { SIZES_STRIDE = 3, STEPS = TUNE_TASK_POINTS };
 static const size_t steps_measured[STEPS] = {1, 3, CAMPAIGN_STEPS_MOST};
 
-/* Of the time of the fastest plan that is known: what the model expects to take
- * longer is measured no further. */
+/* Times the fastest known plan: plans that the model expects to take longer are
+ * measured no further. */
 static const double worth_a_look = 1.25;
-/* So many plans of a size, measured whole, say how far off the model is. */
+/* So many plans of a size, measured whole, show the model's error. */
 enum { LOOKS_LEAST = 4 };
-/* Tasks of longer segments wait for what those of shorter ones tell. */
+/* Tasks of longer segments are timed after those of shorter ones. */
 static const size_t short_segment = 16384;
 
-/* The bytes of so many steps. */
+/* The bytes of `steps` steps. */
 static size_t steps_bytes(const struct tune_plan *plan, size_t steps)
 {
     return steps * plan->segment_bytes * plan->lanes;
@@ -30,7 +30,7 @@ static size_t steps_of(const struct tune_plan *plan, size_t bytes)
     return (bytes + one - 1) / one;
 }
 
-/* Of bytes that may be a size which is asked for. */
+/* Measures the plan for `bytes`, which may be one of the wanted sizes. */
 static int measure_bytes(struct campaign *c, size_t p, size_t bytes, double *us)
 {
     size_t s = 0;
@@ -69,7 +69,7 @@ static int is_worth_a_look(const struct campaign *c, size_t s, double us)
            campaign_corrected(c, s, us) < worth_a_look * c->best[s];
 }
 
-/* By these points, for some size. */
+/* 1: by these points the plan may be the fastest for some size. */
 static int may_win(const struct campaign *c, size_t p,
                    const struct points *points)
 {
@@ -95,7 +95,7 @@ size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes, size_t i)
     return i == 0 || steps_measured[i] < most ? steps_measured[i] : most;
 }
 
-/* The tasks of a plan in segments, as long as it may win. */
+/* Measures the tasks of a plan in segments, as long as it may win. */
 static int measure_steps(struct campaign *c, size_t p, struct points *points)
 {
     size_t i, steps, last = 0;
@@ -133,7 +133,7 @@ static int measure_sizes(struct campaign *c, size_t p, struct points *points)
     return 1;
 }
 
-/* What those of shorter segments say of a plan: whether it is worth a look. */
+/* Expects points of a plan from plans with shorter segments. */
 static void expect_longer(const struct campaign *c, size_t p,
                           struct points *points)
 {
@@ -183,7 +183,7 @@ static int promises_ever(const struct campaign *c, size_t p)
     return 0;
 }
 
-/* Those that promise something, or the others; of these, the ones with long
+/* Models plans that are promising, or the others; and of these, plans with long
  * segments, or the others. */
 static int model_some(struct campaign *c, int promise, int is_long)
 {
@@ -197,8 +197,8 @@ static int model_some(struct campaign *c, int promise, int is_long)
     return 1;
 }
 
-/* The plan that the model holds for the fastest of those that have not been
- * measured; c->plans: there is none. */
+/* The unmeasured plan that the model expects to be the fastest; c->plans: there
+ * is none. */
 static size_t most_promising(const struct campaign *c, size_t s)
 {
     size_t best = c->plans, p;

@@ -7,7 +7,8 @@
 #include "collectives/data/description.h"
 
 static const uint64_t shown_every_ns = 200000000;
-/* Of the time of what the library takes by itself. */
+/* A rule is worth while if its plan takes at most this share of the time of the
+ * library's own plan. */
 static const double worth_a_rule = 0.97;
 
 const struct tune_plan campaign_own_plan = {.algorithm = "auto", .lanes = 1};
@@ -19,7 +20,7 @@ double tune_seconds_since(uint64_t begin_ns)
 
 /* ---- times ---- */
 
-/* What the rest would take, if it takes as long as what has been measured. */
+/* The time for the rest, if it takes as long as the measurements so far. */
 static double left_s(const struct tune_search *search)
 {
     double most = 60 * search->options->minutes -
@@ -95,7 +96,7 @@ int campaign_time_anew(struct campaign *c, struct tune_time *time)
     if (!place->time(place->state, time, &time->us, c->leader_us) ||
         !place->agree(place->state, &time->us, sizeof time->us))
         return 0;
-    for (i = 0; i < time->leaders; i++) /* as the journal has them */
+    for (i = 0; i < time->leaders; i++) /* as in the journal */
         c->leader_us[i] = round(c->leader_us[i] * 1e3) / 1e3;
     time->leader_us = c->leader_us;
     time->is_counted = 1;
@@ -154,7 +155,7 @@ int campaign_time_find(struct campaign *c, struct tune_time *time)
             tune_journal_add(search->journal, time));
 }
 
-/* Of a size, or of bytes between some. */
+/* The spread for a size, or for bytes between two sizes. */
 static double spread_of(const struct campaign *c, size_t bytes)
 {
     size_t s = 0;

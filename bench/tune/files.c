@@ -1,5 +1,5 @@
-/* Work on tables that are there. What a table is the library's reader says;
- * here they are JSON, so that comments and the order of keys stay. */
+/* Work on existing tables. The library's reader checks that a file is a table;
+ * here tables are JSON, so that comments and the order of keys stay. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
     GROUPS_MAX = 64
 };
 
-/* What a command works on. */
+/* The files of a command. */
 struct files {
     const char *program;
     const char *const *paths;
@@ -29,7 +29,7 @@ struct files {
     size_t count;
 };
 
-/* NULL: it is no table, and `program` has said why. */
+/* NULL: it is no table, and `program` has printed why. */
 json_t *tune_table_load(const char *program, const char *path)
 {
     size_t bytes, count = 0;
@@ -56,7 +56,7 @@ json_t *tune_table_load(const char *program, const char *path)
     return table;
 }
 
-/* A member as it stands in the file, without quotes; "" where there is none. */
+/* A member as it stands in the file, without quotes; "": there is none. */
 static const char *member_text(const json_t *rule, const char *key,
                                char text[TEXT_BYTES])
 {
@@ -135,7 +135,7 @@ static int check(const struct files *files)
 
 /* ---- diff ---- */
 
-/* What says where a rule holds. */
+/* 1: the key says where a rule holds. */
 static int is_where(const char *key)
 {
     static const char *const keys[] = {
@@ -149,7 +149,7 @@ static int is_where(const char *key)
     return 0;
 }
 
-/* Those members alone; or those that say what is run. */
+/* The members that say where the rule holds; or those that say what is run. */
 static json_t *part_of(json_t *rule, int where)
 {
     json_t *part = json_object(), *value;
@@ -277,7 +277,7 @@ static int merge(const struct files *files)
 
 /* ---- plot ---- */
 
-/* "3 to 5", "6+" or "2" behind `before`; "" where there is none. */
+/* "3 to 5", "6+" or "2" behind `before`; "": there is none. */
 static void counts_text(const char *before, const json_t *range,
                         char text[TEXT_BYTES])
 {
@@ -340,7 +340,8 @@ static double time_named(const json_t *table, const char *wanted)
     return 0;
 }
 
-/* The times that the first has, and those of the same in the others. */
+/* Plots the times of the first file, and those of the same rules in the others.
+ */
 static int plot(const struct files *files)
 {
     static char names[GROUPS_MAX][TEXT_BYTES];

@@ -11,7 +11,7 @@
 #include "collectives/choose/choose.h"
 #include "runtime/core/context.h"
 
-/* Medians of so many calls are good; more would only take time. */
+/* Medians of CALLS_MAX calls are good enough. */
 enum { WARMUP = 2, CALLS_MAX = 1000 };
 
 struct job {
@@ -19,9 +19,9 @@ struct job {
     struct event_state *event;
     struct bench_device *device; /* NULL: buffers are the host's */
     struct tune_shape shape;
-    /* Levels by themselves, on teams of the same context that are made when one
-     * is asked for: this rank's node, and the first rank of each node. World
-     * NULL: not made, or this rank is not in it. */
+    /* Levels by themselves, on teams of the same context, made at the first
+     * use: this rank's node, and the first rank of each node. World NULL: not
+     * made, or this rank is not in it. */
     struct event_state node, leaders;
     int has_levels;
 };
@@ -33,7 +33,7 @@ static int job_agree(void *state, void *data, size_t bytes)
     return impl_event()->bcast(job->event, data, bytes, 0) == XYLEM_OK;
 }
 
-/* The root is not the one that is late. */
+/* The late rank is not the root. */
 static sim_arrivals_t arrivals_of(const struct tune_time *what, uint32_t ranks)
 {
     sim_arrivals_t arrivals = {.max = (sim_time_t)(what->spread_us * SIM_US),
@@ -45,8 +45,8 @@ static sim_arrivals_t arrivals_of(const struct tune_time *what, uint32_t ranks)
     return arrivals;
 }
 
-/* What the library takes is measured as programs call it, who name nothing:
- * short calls in the memory of a node may then run inside the call. */
+/* The library's own plan is measured without a name, as programs call it: short
+ * calls in the memory of a node may then run inside the call. */
 static const char *algorithm_of(const struct tune_plan *plan)
 {
     return strcmp(plan->algorithm, "auto") == 0 ? NULL : plan->algorithm;
@@ -133,7 +133,7 @@ static int job_time(void *state, const struct tune_time *what, double *us_out,
     *us_out = 0;
     if (event == NULL)
         return 0;
-    if (event->world == NULL) /* it takes no part */
+    if (event->world == NULL) /* this rank takes no part */
         return what->leaders == 0 || leaders_find(job, 0, leader_us);
     event->tuning =
         (struct bench_tuning){.mode = BENCH_BLOCKING,

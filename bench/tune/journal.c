@@ -94,7 +94,7 @@ static int arrivals_read(const char *text, enum tune_arrivals *arrivals)
     return i < TUNE_ARRIVALS;
 }
 
-/* *rest_out: what follows the arrivals. */
+/* *rest_out: the text behind the arrivals. */
 static int line_read(const char *line, struct tune_time *time,
                      const char **rest_out)
 {
@@ -152,7 +152,7 @@ static int line_keep(struct tune_journal *journal, const char *line)
     return ok;
 }
 
-/* A line that says where the times behind it are from. */
+/* 1: the line says from where the times behind it are. */
 static int is_head(const char *line)
 {
     return strncmp(line, "# xylem-tune ", strlen("# xylem-tune ")) == 0;
@@ -167,8 +167,8 @@ static int is_head_of(const char *line, const char *where)
            strcmp(line + length + strlen(where), "\n") == 0;
 }
 
-/* Of all lines; those of other places, behind heads of their own, are passed
- * over. */
+/* A pass over all lines; it skips those of other places, which have heads of
+ * their own. */
 struct reading {
     int has_head, has_others; /* of this place, of others */
     int is_here;              /* the last ones */

@@ -1,5 +1,5 @@
-/* What long runs have learnt (XYLEM_TUNING_LEARN) becomes rules: a file of each
- * rank, with what calls took by the library's choice, and by other plans. */
+/* Makes rules of what long runs have learnt (XYLEM_TUNING_LEARN): each rank's
+ * file has the times of calls by the library's choice and by other plans. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 /* Fewer calls of a plan, on any rank, say nothing. */
 static const double calls_least = 16;
-/* Of the time of what the library takes. */
+/* Of the time of the library's choice. */
 static const double worth_learning = 0.97;
 
-/* Of one plan, over all ranks. */
+/* The times of one plan, over all ranks. */
 struct lesson {
     struct tune_time time; /* us: the sum */
     double calls_least;
@@ -71,8 +71,8 @@ static int file_read(struct lessons *lessons, const char *path,
     return ok;
 }
 
-/* Of calls like that one: what the library takes (is_own), or the fastest other
- * plan. Of the ranks the mean; NULL: too little is known. */
+/* For calls like `of`: the library's choice (is_own), or the fastest other
+ * plan, by the mean over ranks. NULL: too little is known. */
 static const struct lesson *lesson_find(const struct lessons *lessons,
                                         const struct tune_time *like,
                                         int is_own)
@@ -89,7 +89,7 @@ static const struct lesson *lesson_find(const struct lessons *lessons,
     return found;
 }
 
-/* A rule for a size that is like the one learnt, where another plan gains. */
+/* Makes a rule for sizes like the learnt one, if another plan gains. */
 static int rule_learn(const struct tune_options *given,
                       struct tune_table *table, const struct lessons *lessons,
                       const struct lesson *own)

@@ -10,8 +10,8 @@
 #include "bench/tune/campaign.h"
 
 enum {
-    /* For each size the search varies so many plans, the fastest that are
-     * known with the table's choice within nodes. */
+    /* For each size the search varies so many plans: the fastest known ones
+     * with the table's choice within nodes. */
     LOOKS = 4,
     UNIT = sizeof(float)
 };
@@ -63,7 +63,7 @@ static struct way way_of(const struct campaign *c, const struct tune_plan *plan,
 
 /* ---- tasks ---- */
 
-/* Finds what a call of `bytes` takes by itself, on each leader where they
+/* Finds the time of a call of `bytes` by itself, for each leader if leaders
  * differ. *time_out NULL: no time is left. */
 static int task_time(struct campaign *c, const struct tune_alone *alone,
                      size_t bytes, const struct tune_time **time_out)
@@ -161,8 +161,8 @@ static void behind_reductions(struct tune_leader *leader)
         ib->at[i].us = fmax(0, ib->at[i].us - ir->at[i].us);
 }
 
-/* Finds what the levels of the plan take on each leader. c->is_over 1: not all
- * of it, no time is left. */
+/* Finds the times of the plan's levels on each leader. c->is_over 1: not all of
+ * them, no time is left. */
 static int tasks_find(struct campaign *c, const struct tune_plan *plan,
                       const struct way *way)
 {
@@ -213,8 +213,8 @@ static int overlap_find(struct campaign *c, const struct tune_plan *plan,
 
 /* ---- what is expected ---- */
 
-/* By the leaders' tasks: a broadcast or a reduction of few segments by the
- * times of each of them. */
+/* The time by the leaders' tasks: of a broadcast or a reduction of few segments
+ * by the times of each task. */
 static double by_leaders(const struct campaign *c, const struct way *way)
 {
     const struct tune_leader *leaders = c->leaders;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The later of the two points whose line holds at `at`. */
+/* The later of the two points between which `at` lies. */
 static size_t line_at(const struct tune_point *points, size_t count, double at)
 {
     size_t i = 1;
@@ -113,8 +113,8 @@ enum {
     SB = 1 << TUNE_SB
 };
 
-/* A task of the levels in `stable`, and of those in `first` on the first
- * segment that they have. */
+/* The time of a task with the levels in `stable`, and the levels in `first` on
+ * their first segment. */
 static double task_us(const struct tune_leader *leader, unsigned first,
                       unsigned stable)
 {

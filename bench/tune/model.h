@@ -1,4 +1,4 @@
-/* What a call will take, from some times of the same plan. Pure. */
+/* Expects the time of a call from some times of the same plan. Pure. */
 #ifndef XYL_BENCH_TUNE_MODEL_H
 #define XYL_BENCH_TUNE_MODEL_H
 
@@ -11,16 +11,16 @@ struct tune_point {
     double us;
 };
 
-/* Plans in segments: a call of u steps, in each of which every lane has a
- * segment, takes what a pipeline takes to be filled and emptied, and the stable
- * time of a step for each that comes between. These are equations 5.4 and 5.5
- * of Luo's thesis (University of Tennessee, 2020), whose tasks are what happens
- * when stages overlap, by calls of the plan itself.
+/* Plans in segments: in each of the u steps of a call every lane has a segment.
+ * The call takes the time to fill and to empty the pipeline, and for each step
+ * between the stable time of a step. These are equations 5.4 and 5.5 of Luo's
+ * thesis (University of Tennessee, 2020); here calls of the plan itself, whose
+ * stages overlap, stand for its tasks.
  *
- * `points` are times of few steps, or, where a plan has no segments, of few
- * sizes. Between two of them the time is a line; on from the last, with the
- * pipeline full, it rises as between the last two: by the stable time of a
- * step. 0 without a point. */
+ * `points` are times of few steps, or of few sizes if a plan has no segments.
+ * Between two points the time is a line; behind the last, with the pipeline
+ * full, it rises as between the last two: by the stable time of a step. 0
+ * without a point. */
 double tune_model_at(const struct tune_point *points, size_t count, double at);
 /* The stable time of a step; 0 with fewer than two points. */
 double tune_model_step(const struct tune_point *points, size_t count);
@@ -31,14 +31,14 @@ double tune_model_longer(double sixteenth_us, double quarter_us);
 
 /* ---- tasks of levels ---- */
 
-/* The levels of a plan, in the order in which a segment goes through them. A
- * task of the thesis is named by the levels that it has, each on a segment of
- * its own: sbib(i) is the broadcast of segment i between nodes, and that of
+/* The levels of a plan, in the order in which a segment goes through them. The
+ * name of a task in the thesis has its levels, each of which works on a segment
+ * of its own: sbib(i) is the broadcast of segment i between nodes and of
  * segment i - 1 within nodes. */
 enum tune_level {
     TUNE_SR, /* a reduction to the leader of a node */
     TUNE_IR, /* a reduction among the leaders */
-    TUNE_IB, /* a broadcast among them, or what else follows the reductions */
+    TUNE_IB, /* a broadcast among them, or another step behind the reductions */
     TUNE_SB, /* a broadcast from the leader of a node */
     TUNE_LEVELS
 };
@@ -61,15 +61,15 @@ struct tune_leader {
 /* The stable time of a segment: with one point, that of the first. */
 double tune_model_stable(const struct tune_task *task);
 
-/* Equation 5.3: all levels at once take stable_us. (t_inter + t_intra -
- * t_total) / min(t_inter, t_intra); of more levels than two what all but the
- * longest take stands for the minimum. 1 where one level takes all. */
+/* Equation 5.3, if all levels at once take stable_us: (t_inter + t_intra -
+ * t_total) / min(t_inter, t_intra). For more than two levels the sum of all but
+ * the longest stands for the minimum. 1 if one level takes all. */
 double tune_model_overlap(const struct tune_leader *leader, double stable_us);
 
-/* The time of a call of u segments: the longest that one of the leaders needs
- * for all its tasks. The first two are for pipelines of two levels: `from`
- * TUNE_IB is a broadcast, and TUNE_SR a reduction, for which the thesis has no
- * equation: sr and ir stand for ib and sb there.
+/* The time of a call of u segments: the longest that a leader needs for all its
+ * tasks. The first two functions are for pipelines of two levels: `from`
+ * TUNE_IB is a broadcast, and TUNE_SR a reduction. For that the thesis has no
+ * equation; sr and ir stand for ib and sb.
  *
  * Equation 5.1, max(T(ib(0)) + T(sbib(1)) + ... + T(sbib(u - 1)) +
  * T(sb(u - 1))), where T(sb(u - 1)) is T(sb(0)). */
@@ -84,8 +84,8 @@ double tune_model_full(const struct tune_leader *leaders, size_t count,
 double tune_model_allreduce(const struct tune_leader *leaders, size_t count,
                             size_t u);
 
-/* Where the rows of two neighbouring values meet: halfway in log space. The
- * first of the larger's. */
+/* The border between the rows of two neighbouring values: halfway in log space.
+ * Returns the first value of the larger one's row. */
 double tune_model_middle(double less, double more);
 
 #endif

@@ -10,8 +10,8 @@
 static const char name[] = "xylem-tune";
 static const double bytes_limit = 1099511627776.0; /* 1 TiB */
 static const size_t bytes_first = 8;
-/* Where shorter calls have a rule for memory of GPUs, ranks ask in them where
- * buffers lie, also when these are the host's. */
+/* From the size of the shortest rule for memory of GPUs on, ranks ask each
+ * other where buffers lie, also if these are the host's. */
 static const size_t gpu_bytes_first = 1024;
 
 static const struct cli_option table[] = {
@@ -143,14 +143,15 @@ static int take_arrivals(void *values, size_t index, const char *part)
     return 0;
 }
 
-/* Where blocks vary a rule's sizes are of these alone. */
+/* 1: the library knows the sizes when it chooses. */
 static int has_sizes(xylem_coll_t coll)
 {
     return !xyl_coll_varies(coll) || coll == XYLEM_COLL_ALLGATHERV ||
            coll == XYLEM_COLL_REDUCE_SCATTER;
 }
 
-/* Those of "all" are taken out, one that is named is not done. */
+/* Removes collectives whose sizes the library does not know from "all"; 0: the
+ * user has named one. */
 static int colls_resolve(struct tune_options *options)
 {
     size_t i, kept = 0;

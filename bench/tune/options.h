@@ -8,7 +8,7 @@
 
 enum { TUNE_SIZES_MAX = 64, TUNE_COUNTS_MAX = 16 };
 
-/* How the ranks of a call come to it; "" where all come together. */
+/* How the ranks of a call come to it; "": all come together. */
 enum tune_arrivals {
     TUNE_SYNCHRONISED,
     TUNE_RANDOM,
@@ -18,7 +18,7 @@ enum tune_arrivals {
 extern const char *const tune_arrivals_name[TUNE_ARRIVALS];
 
 struct tune_options {
-    /* As given. */
+    /* As the user gives them: */
     const char *program;
     const char *output;
     const char *coll_name;
@@ -33,7 +33,7 @@ struct tune_options {
     unsigned memory; /* enum bench_memory */
     unsigned exhaustive, heuristics, all, confirm, quiet;
     char **words;
-    /* What follows from it. */
+    /* Derived from these: */
     xylem_coll_t colls[XYLEM_COLL_COUNT];
     size_t colls_count;
     enum tune_arrivals arrivals[TUNE_ARRIVALS];

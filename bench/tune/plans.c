@@ -89,7 +89,7 @@ static uint64_t shape_hash(xyl_shape_t shape, uint32_t places)
     return hash;
 }
 
-/* "name:K"; 0: it has none. */
+/* The radix of "name:K"; 0: it has none. */
 static uint32_t radix_in(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -144,7 +144,7 @@ static int nth_name(const xyl_algorithm_t *algorithm, unsigned n, uint32_t most,
     return 0;
 }
 
-/* Those that go side by side: each leader has its lanes, see
+/* The lanes that go side by side: each leader has its own, see
  * collectives/choose/fit.c. */
 static uint32_t lanes_of(const struct list *list,
                          const xyl_algorithm_t *between, uint32_t led_by)
@@ -184,8 +184,8 @@ static void add_levels(struct list *list, const xyl_algorithm_t *levels)
     }
 }
 
-/* One in memory of GPUs, whose number says how many of the ranks do something.
- */
+/* Adds plans of an algorithm in memory of GPUs, whose number says how many of
+ * the ranks take part. */
 static void add_shares(struct list *list, const xyl_algorithm_t *algorithm)
 {
     uint32_t ranks = ranks_of(list->shape), share = 1;
@@ -225,9 +225,8 @@ static void add_algorithm(struct list *list, struct shapes *shapes,
     }
 }
 
-/* Ranks of a node share memory. Where buffers lie in that of GPUs the
- * algorithms are those that know of it: all others are behind one of them, on
- * mirrors. */
+/* Ranks of a node share memory. If buffers lie in memory of GPUs, only
+ * algorithms for that fit; one of these runs all others, on mirrors. */
 static int fits(const xyl_algorithm_t *algorithm, xylem_coll_t coll,
                 const struct tune_shape *shape)
 {
@@ -266,8 +265,7 @@ size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
     return list.count;
 }
 
-/* A problem of so many ranks in the memory of a node, by the room that nodes
- * have by default. */
+/* A problem of `ranks` ranks in the memory of a node, with the default room. */
 static xyl_problem_t node_problem(xylem_coll_t coll, uint32_t ranks)
 {
     return (xyl_problem_t){
@@ -281,7 +279,7 @@ static xyl_problem_t node_problem(xylem_coll_t coll, uint32_t ranks)
                  .long_window_bytes = (uint64_t)WINDOW_BYTES / 2 * 3}};
 }
 
-/* 1 also of what does not go in the memory of a node. */
+/* 1: the plan fits the memory of a node, or does not use it. */
 static int node_fits(xylem_coll_t coll, const struct tune_plan *plan,
                      const struct tune_shape *shape, size_t bytes)
 {
@@ -298,8 +296,8 @@ static int node_fits(xylem_coll_t coll, const struct tune_plan *plan,
     return xyl_algorithm_fits(named.algorithm, &problem, NULL);
 }
 
-/* Whether a level runs the algorithm that is named within nodes. If none does,
- * the plan is the one of the table's choice. */
+/* 1: some level can run the algorithm that the plan names within nodes. If none
+ * can, the plan equals the one with the table's choice. */
 static int some_level_fits(xylem_coll_t coll, const struct tune_plan *plan,
                            const struct tune_shape *shape, size_t bytes)
 {
@@ -422,7 +420,7 @@ static int goes_within(xylem_coll_t coll, const xyl_algorithm_t *algorithm,
             goes_in_level(coll, down, algorithm, shape, levels));
 }
 
-/* Adds the plan with what is named. */
+/* Adds the plan with the named algorithm within nodes. */
 static size_t add_variant(const struct tune_plan *plan,
                           const xyl_named_t *named, size_t count,
                           struct tune_plan variants[TUNE_WITHIN_MAX])
@@ -464,8 +462,9 @@ size_t tune_plan_within(xylem_coll_t coll, const struct tune_plan *plan,
     return add_variant(plan, &named, found, variants);
 }
 
-/* As a call on the ranks of one node names what goes within nodes; the table
- * has its own word for it, and messages go along a tree. */
+/* Prints the algorithm within nodes as a call on the ranks of one node names
+ * it; the table has its own word for the memory, and messages go along a tree.
+ */
 static void within_print(xylem_coll_t coll, xylem_coll_t level,
                          const xyl_named_t *levels,
                          const struct tune_shape *shape,
@@ -520,7 +519,7 @@ int tune_plan_alone(xylem_coll_t coll, const struct tune_plan *plan,
 
 /* ---- neighbours ---- */
 
-/* Doubled, or half of it, within some; 0: it stays what it is. */
+/* The value doubled or halved, within bounds; 0: it stays as it is. */
 static size_t stepped(size_t value, int up, size_t least, size_t most)
 {
     size_t other = up ? 2 * value : value / 2;
@@ -529,7 +528,7 @@ static size_t stepped(size_t value, int up, size_t least, size_t most)
     return other < least || other == value ? 0 : other;
 }
 
-/* With other leaders; 0: it has none. */
+/* Sets other leaders; 0: the plan has none. */
 static int put_leaders(xylem_coll_t coll, struct tune_plan *plan,
                        const struct tune_shape *shape, int up)
 {
@@ -552,7 +551,7 @@ static int put_leaders(xylem_coll_t coll, struct tune_plan *plan,
     return 1;
 }
 
-/* With other segments within nodes; 0: it has none. */
+/* Sets other segments within nodes; 0: the plan has none. */
 static int put_within_segment(xylem_coll_t coll, struct tune_plan *plan, int up)
 {
     size_t segment = plan->segment_bytes, other;
@@ -612,7 +611,7 @@ static int is_chain(xylem_coll_t coll, const struct tune_plan *plan)
                   xyl_tree_chain.name) == 0;
 }
 
-/* Reductions in whose every round the whole message goes. */
+/* 1: the whole message goes in every round of the reduction. */
 static int moves_all(xylem_coll_t coll, const char *algorithm)
 {
     static const char *const names[] = {"linear", "recursive_doubling",
@@ -638,7 +637,7 @@ int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
     if (plan->segment_bytes == 0)
         return bytes <= LONG || !moves_all(coll, plan->algorithm);
     is_levels = levels_parse(coll, plan, &named);
-    /* Messages within a node seldom win where it has memory. */
+    /* Messages within a node seldom win if it shares memory. */
     if (shape->node_ranks > 1 &&
         (!is_levels ||
          (named.within != NULL && strcmp(named.within, xyl_within_ucx) == 0)))

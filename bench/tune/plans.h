@@ -7,17 +7,17 @@
 
 enum { TUNE_PLANS_MAX = 8192 };
 
-/* Where the buffers of calls lie: of the host, or of GPUs, whose ranks take
- * turns on them or do not (docs/tuning.md). */
+/* The memory of calls' buffers: the host's, or that of GPUs, on which ranks
+ * take turns or not (docs/tuning.md). */
 enum tune_memory { TUNE_HOST, TUNE_IN_TURNS, TUNE_SIDE_BY_SIDE };
 
-/* Ranks: so many on each node. */
+/* Ranks, on nodes of equal size. */
 struct tune_shape {
     uint32_t nodes, node_ranks;
     enum tune_memory memory;
 };
 
-/* As a call asks for it. */
+/* A plan, as a call names it. */
 struct tune_plan {
     char algorithm[XYL_ALGORITHM_TEXT_BYTES]; /* "han:4/binary"; with what goes
                                                  within nodes, if it is named:
@@ -33,24 +33,23 @@ size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
                        struct tune_plan plans[TUNE_PLANS_MAX]);
 
 enum { TUNE_WITHIN_MAX = 16 };
-/* Writes a variant of the plan for each algorithm that may be named within
+/* Writes a variant of the plan for each algorithm that it may name within
  * nodes: those in the memory of a node, and messages. Returns how many: 0 for a
- * plan without levels, and for one that names such an algorithm. */
+ * plan without levels, or one that names such an algorithm already. */
 size_t tune_plan_within(xylem_coll_t coll, const struct tune_plan *plan,
                         const struct tune_shape *shape,
                         struct tune_plan variants[TUNE_WITHIN_MAX]);
 
 /* Leaders of a node; 0: the plan has no levels, or does not name them. */
 size_t tune_plan_leaders(xylem_coll_t coll, const struct tune_plan *plan);
-/* 1: the plan names what goes within nodes. */
+/* 1: the plan names an algorithm within nodes. */
 int tune_plan_names_within(xylem_coll_t coll, const struct tune_plan *plan);
-/* The ranks of a node do what the table says. */
+/* Leaves the choice within nodes to the table. */
 void tune_plan_by_table(struct tune_plan *plan);
 
-/* A level by itself: the same work by ranks of which no others take part. What
- * follows the reductions to the leaders in an allreduce is timed together with
- * the reduction among them: leaders come to it when they have ended that, as in
- * algorithm 10. */
+/* A level by itself: its work, by its ranks alone. In an allreduce the step
+ * behind the leaders' reduction is timed together with that reduction: leaders
+ * come to the step when they have ended the reduction, as in algorithm 10. */
 struct tune_alone {
     xylem_coll_t coll;
     struct tune_shape shape;
@@ -69,16 +68,15 @@ size_t tune_plan_neighbours(xylem_coll_t coll, const struct tune_plan *plan,
                             const struct tune_shape *shape,
                             struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX]);
 
-/* Whether calls of so many bytes can take the plan, by the room that nodes have
- * by default. */
+/* 1: calls of `bytes` can take the plan, with the default room of nodes. */
 int tune_plan_fits(xylem_coll_t coll, const struct tune_plan *plan,
                    const struct tune_shape *shape, size_t bytes);
 
-/* Whether the plan differs, for so many bytes, from those with shorter
- * segments or fewer leaders. */
+/* 1: for `bytes` the plan differs from those with shorter segments or fewer
+ * leaders. */
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes);
 
-/* Whether it is worth a look by what is known of collectives. */
+/* 1: the heuristics let the plan pass. */
 int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
                        const struct tune_shape *shape, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* The four strategies of the thesis' figure 6.1: every plan on every size, or
- * few sizes of each plan and a model for the rest; each with all plans, or with
- * those alone that heuristics let pass. */
+ * few sizes of each plan and a model for the rest; each with all plans, or only
+ * with those that heuristics let pass. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,9 +9,9 @@
 
 /* Beyond, a rank's blocks are not worth the memory. */
 static const size_t blocks_bytes_max = (size_t)256 << 20;
-/* Of a campaign's time, for all else. */
+/* The share of a campaign's time for its search. */
 static const double search_part = 0.8;
-/* Ranks come late by so many calls at most. */
+/* Ranks come late by at most this times the time of a call. */
 static const double spread_calls = 2;
 
 /* ---- strategies ---- */
@@ -27,7 +27,7 @@ static int measure_all(struct campaign *c)
     return 1;
 }
 
-/* What the library takes, which is what others have to be faster than. */
+/* Measures the library's own plan, which others have to beat. */
 static int measure_own(struct campaign *c)
 {
     struct tune_time time;
@@ -63,7 +63,7 @@ static void choose(const struct campaign *c, size_t s,
 
 /* ---- what comes of it ---- */
 
-/* A plan with all that may go within nodes counts as so many. */
+/* A plan with all its variants within nodes counts as so many plans. */
 static double plans_like(const struct campaign *c, size_t p)
 {
     struct tune_plan variants[TUNE_WITHIN_MAX];
@@ -74,8 +74,8 @@ static double plans_like(const struct campaign *c, size_t p)
                                         &c->search->place->shape, variants);
 }
 
-/* What all measurements would have cost, by the times that are known or
- * expected, and by what the cost of measurements was. */
+/* The cost of measuring everything, from known or expected times and the cost
+ * of the measurements so far. */
 static double exhaustive_cost(const struct campaign *c)
 {
     double us = 0, known_us = 0, known = 0, all = 0, value, like;
@@ -102,7 +102,7 @@ static double exhaustive_cost(const struct campaign *c)
                      ((double)(c->search->done - c->search->turns) + 1e-9);
 }
 
-/* No rule where it gains too little. */
+/* Drops a choice that gains too little for a rule. */
 static int compare(struct campaign *c, size_t s, struct tune_choice *choice)
 {
     struct tune_search *search = c->search;
@@ -161,7 +161,7 @@ static void errors_add(const struct campaign *c)
         }
 }
 
-/* Whatever is known, from earlier searches, too. */
+/* Writes all that is known, also from earlier searches. */
 static void rows_write(const struct campaign *c, struct table *csv)
 {
     const struct tune_time *known;

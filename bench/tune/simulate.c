@@ -17,7 +17,7 @@ static int simulated_agree(void *state, void *data, size_t bytes)
     return 1;
 }
 
-/* As on the ranks of a job. */
+/* Lets ranks arrive as on the ranks of a job. */
 static void arrivals_set(struct simulation *simulation,
                          const struct tune_time *what)
 {

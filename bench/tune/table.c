@@ -14,8 +14,8 @@ struct tune_table {
     const struct tune_options *options;
     json_t *rules;
     json_t *limits; /* of a file that was joined; NULL: none */
-    json_t *before; /* that file, of which all else is kept; NULL: none */
-    size_t special; /* of these, which come first: for some arrivals alone */
+    json_t *before; /* that file, whose other members stay; NULL: none */
+    size_t special; /* rules for some arrivals only, which come first */
 };
 
 struct tune_table *tune_table_create(const struct tune_options *options)
@@ -174,7 +174,7 @@ static void put_plan(json_t *rule, xylem_coll_t coll,
         json_pack("[ii]", (int)plan->send_window, (int)plan->recv_window));
 }
 
-/* Where the rule of a size ends, and that of the next one begins. */
+/* The border between the rule of a size and that of the next one. */
 static size_t end_of(const size_t *bytes, const struct tune_choice *choices,
                      size_t s)
 {
@@ -183,9 +183,9 @@ static size_t end_of(const size_t *bytes, const struct tune_choice *choices,
                                      (double)bytes[s], (double)bytes[s + 1]);
 }
 
-/* Of the sizes from `first` to `last`, to those between them and their
- * neighbours; the ends of the list are open, but for the first in memory of
- * GPUs: in calls of which a rule tells ranks ask where buffers lie. */
+/* The range of the sizes from `first` to `last`, up to the borders with their
+ * neighbours. The ends of the list are open, except the first one in memory of
+ * GPUs: ranks ask where buffers lie in all calls for which a rule may hold. */
 static json_t *range_json(const size_t *bytes,
                           const struct tune_choice *choices, size_t first,
                           size_t last, size_t count, enum tune_memory memory)
@@ -202,7 +202,8 @@ static json_t *range_json(const size_t *bytes,
     return range;
 }
 
-/* Of the sizes from `first` to `last`, which have the same plan. */
+/* Adds a rule for the sizes from `first` to `last`, which have the same plan.
+ */
 static int put_rule(struct tune_table *table, json_t *range, xylem_coll_t coll,
                     enum tune_arrivals arrivals, const struct tune_shape *shape,
                     const struct tune_choice *choices, size_t first,
@@ -385,7 +386,7 @@ int tune_table_write(const struct tune_table *table, const char *path)
         json_decref(all);
         return 0;
     }
-    /* So that others are not told what is good for this one. */
+    /* So that other machines do not take the table. */
     xyl_machine_name(text, sizeof text);
     if (table->options->machine == NULL)
         json_object_set_new(all, "machine", json_string(text));

@@ -1,8 +1,8 @@
 /* The tuner. It times whole plans of a collective for some sizes, on the ranks
- * of a job or on simulated ones, and writes what is fastest as rules of the
- * table that decides (collectives/choose). All ranks of a job run the same
- * search: what one of them alone knows, such as times, the first tells the
- * others before it is used. One thread. */
+ * of a job or on simulated ones, and writes the fastest as rules of the table
+ * that decides (collectives/choose). All ranks of a job run the same search:
+ * the first rank tells the others all that only one rank can know, such as
+ * times, before they use it. One thread. */
 #ifndef XYL_BENCH_TUNE_TUNE_H
 #define XYL_BENCH_TUNE_TUNE_H
 
@@ -14,7 +14,7 @@
 #include "bench/tune/options.h"
 #include "bench/tune/plans.h"
 
-/* What is timed: a plan for a call, and how its ranks come to it. */
+/* A timing: a plan for a call, and how its ranks come to it. */
 struct tune_time {
     xylem_coll_t coll;
     struct tune_shape shape;
@@ -23,7 +23,7 @@ struct tune_time {
     enum tune_arrivals arrivals;
     /* Two times are of the same call if all members above are equal. */
     double us, cost_s;
-    double spread_us; /* by so much ranks come late at most */
+    double spread_us; /* by which ranks come late at most */
     int is_counted;   /* 1: the cost of this search has cost_s in it */
     /* Each leader's time lasts until it has ended, or until the last rank of
      * its node has, if all ranks of the node take part. */
@@ -31,23 +31,23 @@ struct tune_time {
     const double *leader_us; /* [leaders], of the journal that has the time */
 };
 
-/* Where plans are timed. Functions that return int return 1, or 0 when they
- * have said what is wrong. */
+/* The place where plans are timed. Functions that return int return 1, or 0
+ * after a message that says what is wrong. */
 struct tune_place {
     struct tune_shape shape;
     void *state;
-    /* The time of a call in us: until its last rank has ended where all come
-     * together, else what ranks spend in it on average. Of fewer ranks than the
-     * place has (what->shape) it is one of all ranks of a node, or of one rank
-     * of each node. Fills leader_us[what->leaders], alike on all ranks of the
-     * job: none, or as many as the place has nodes, of a call to which all come
-     * together. */
+    /* The time of a call in us: until its last rank has ended if all come
+     * together, else the average time of ranks in the call. If what->shape has
+     * fewer ranks than the place, the call is one of all ranks of a node, or of
+     * one rank of each node. Fills leader_us[what->leaders], alike on all ranks
+     * of the job: none, or as many as the place has nodes, of a call to which
+     * all come together. */
     int (*time)(void *state, const struct tune_time *what, double *us_out,
                 double *leader_us);
-    /* The first rank's bytes become those of all. */
+    /* All ranks get the first rank's bytes. */
     int (*agree)(void *state, void *data, size_t bytes);
-    /* Messages of up to so many bytes lie in caches, for which tasks are timed;
-     * 0: all are alike. */
+    /* Messages of up to so many bytes lie in caches; tasks are timed for these.
+     * 0: all messages are alike. */
     size_t near_bytes;
     int shares_memory; /* the ranks of each node */
     int nodes_alike;   /* a call of one node is timed on one, for all */
@@ -64,9 +64,9 @@ void tune_simulation_close(struct tune_place *place);
 
 /* ---- what is known ---- */
 
-/* Times that have been measured: also in a file beside the output, from which a
- * search that was broken off goes on. Its first line says where they are from;
- * times from elsewhere are forgotten. */
+/* Measured times. A file beside the output has them, too, so that a search that
+ * was broken off can go on. Its first line says from where they are; times from
+ * elsewhere are not used. */
 struct tune_journal {
     struct tune_time *times;
     size_t count, room;
@@ -75,7 +75,7 @@ struct tune_journal {
 
 int tune_journal_open(struct tune_journal *journal, const char *path,
                       const char *where);
-/* The same of a file that is not written to; 0: it has said why not. */
+/* The same for a file that is only read; 0: a message says why not. */
 int tune_journal_read(struct tune_journal *journal, const char *path,
                       const char *where);
 void tune_journal_close(struct tune_journal *journal);
@@ -93,8 +93,8 @@ struct tune_choice {
     struct tune_plan plan;
     double us;
     int is_known; /* else the time ran out before */
-    size_t end;   /* where the next size's plan begins to be the faster one; 0:
-                     halfway, in log space */
+    size_t end; /* the next size's plan is faster from here on; 0: from halfway,
+                   in log space */
 };
 
 /* The error of a model, expected over measured time less one: the sum of
@@ -110,22 +110,22 @@ struct tune_search {
     struct tune_journal *journal;
     struct results *csv; /* NULL: none */
     uint64_t begin_ns, shown_ns;
-    double measuring_s;      /* that all measurements have taken */
+    double measuring_s;      /* the time of all measurements */
     size_t campaigns_left;   /* which share the time that is left */
-    size_t expected, seen;   /* times that are needed, about; that were */
+    size_t expected, seen;   /* times that the search needs, about; it has */
     size_t done;             /* measurements */
-    double cost_s;           /* of these; on simulated ranks in their time */
+    double cost_s;           /* the same, on simulated ranks in their time */
     size_t turns;            /* of these the ones of the fastest, in turns, */
     double turns_s;          /* which an exhaustive search has as well */
-    double exhaustive_s;     /* what else measuring everything would cost */
+    double exhaustive_s;     /* the further cost of measuring everything */
     size_t compared, gained; /* sizes, and those that get a rule */
-    double gain;             /* sum of logarithms of what is gained */
+    double gain;             /* sum of logarithms of the gains */
     size_t checked;   /* middles between two sizes with different plans */
     size_t near_best; /* of these, where the larger size's plan is within
                          5 % of the smaller one's */
-    double worst;     /* of it, what the larger size's takes at most */
+    double worst;     /* the most that the larger size's takes of it */
     int is_over;      /* no time is left */
-    struct tune_error by_calls, by_tasks; /* of what was expected of plans in
+    struct tune_error by_calls, by_tasks; /* of the times expected of plans in
                                              levels */
 };
 
@@ -138,7 +138,7 @@ int tune_search_run(struct tune_search *search, xylem_coll_t coll,
 
 /* ---- the table ---- */
 
-/* As rules spell it. */
+/* The memory as rules spell it. */
 const char *tune_memory_text(enum tune_memory memory);
 
 struct tune_table;
@@ -147,13 +147,13 @@ void tune_table_destroy(struct tune_table *table);
 int tune_table_add(struct tune_table *table, xylem_coll_t coll,
                    enum tune_arrivals arrivals, const struct tune_shape *shape,
                    const struct tune_choice *choices);
-/* One size that was learnt, options->bytes[0]: the rule is for what is at most
- * twice as long or half as long. */
+/* Adds one learnt size, options->bytes[0]: the rule is for messages of half to
+ * twice its length. */
 int tune_table_add_sizes(struct tune_table *table,
                          const struct tune_options *options, xylem_coll_t coll,
                          const struct tune_shape *shape,
                          const struct tune_choice *choice);
-/* The rules of a file come behind; none where there is no file. */
+/* Adds the rules of a file behind the others, if the file exists. */
 int tune_table_join(struct tune_table *table, const char *path);
 /* Whether what is at `path` can be joined and written: nothing, or a table of
  * this machine, or of simulated ones where the options name one. 0: it has said
