@@ -1,5 +1,5 @@
-/* What is to happen, by time; equal times in the order of their making. A heap
- * of four children per node: the entries of one comparison share cache lines.
+/* Coming events by time, equal times in the order of their making. A heap of
+ * four children per node: the entries of one comparison share cache lines.
  */
 #ifndef XYL_SIMULATOR_CALENDAR_H
 #define XYL_SIMULATOR_CALENDAR_H

@@ -1,4 +1,4 @@
-/* What work costs: it moves the rank's own clock on, stretched by noise. */
+/* The cost of work: it moves the rank's own clock on, stretched by noise. */
 #include "simulator/inside.h"
 
 void sim_charge(sim_rank_t *rank, sim_time_t work)
@@ -14,10 +14,10 @@ void sim_charge(sim_rank_t *rank, sim_time_t work)
     rank->now = end;
 }
 
-/* The memory of a node serves all its cores. Time is cut into buckets, so that
- * it does not matter in which order the simulation comes to pieces of work that
- * overlap; a piece takes what its core can move, as long as the bucket has
- * some left, and goes on into the next ones. Returns how long it takes. */
+/* The memory of a node serves all its cores. Time is cut into buckets, so the
+ * order in which the simulation comes to overlapping pieces of work does not
+ * matter. A piece takes from a bucket as much as its core can move and the
+ * bucket still has, then goes on in the next one. Returns how long it takes. */
 static sim_time_t through_memory(sim_node_t *node, sim_time_t begin,
                                  sim_time_t at_full_speed, sim_time_t memory)
 {

@@ -1,4 +1,4 @@
-/* What goes wrong on purpose, and what should not go wrong. */
+/* Faults that are made on purpose, and complaints about errors. */
 #include <stdlib.h>
 
 #include "runtime/core/failure.h"
@@ -20,7 +20,7 @@ void sim_complain(sim_rank_t *rank, const char *text)
 
 /* ---- calls that fail ---- */
 
-/* Counts down to the one that fails. */
+/* Counts calls down to the one that fails. */
 static int is_due(uint64_t *left)
 {
     if (*left == 0)
@@ -36,7 +36,7 @@ int sim_faults_post(sim_rank_t *rank, int is_send, xyl_event_t *event)
     if (is_due(&rank->steps_to_death))
         sim_faults_kill(world, rank->rank, rank->notice_max);
     if (rank->is_dead && !rank->is_isolated)
-        return 1; /* in the midst of a piece: nobody hears of it */
+        return 1; /* in the middle of a piece: no rank hears of it */
     if (!is_due(is_send ? &world->sends_to_failure : &world->recvs_to_failure))
         return 0;
     world->failed_rank = rank->rank;
@@ -82,7 +82,7 @@ static void clear_inbox(sim_rank_t *rank)
         next = item->next;
         if (item->step == SIM_STEP_DONE || item->step == SIM_STEP_WORK ||
             item->step == SIM_STEP_NOTICE)
-            sim_inbox_push(&rank->inbox, item); /* for its return */
+            sim_inbox_push(&rank->inbox, item); /* to be released */
         else
             sim_wire_drop(rank, item);
     }
@@ -104,7 +104,7 @@ static void collect(void *arg, sim_match_t *match)
     burial->found = match;
 }
 
-/* What waits at the rank is lost. */
+/* Drops all items that wait at the dead rank. */
 static void bury(sim_rank_t *rank)
 {
     sim_world_t *world = rank->world;

@@ -1,13 +1,13 @@
 /* The inside of the simulated world, for the files that make it up:
  *
- *   world.c     ranks, cores, the calendar: who works when
+ *   world.c     ranks, cores, the calendar: which rank works when
  *   net.c       the net's functions as the library calls them, and a rank's
  *               inbox as its core works it off
  *   wire.c      the way of messages: protocols, interfaces, matching
  *   shm.c       memory that ranks share
- *   cost.c      what work costs a rank
+ *   cost.c      the cost of work for a rank
  *   exec.c      work on bytes that ends late
- *   objects.c   where messages, receives and items come from
+ *   objects.c   memory for messages, receives and items
  *   faults.c    deaths, failing calls, delays; complaints
  */
 #ifndef XYL_SIMULATOR_INSIDE_H
@@ -26,7 +26,7 @@ typedef struct sim_message sim_message_t;
 typedef struct sim_receive sim_receive_t;
 typedef struct sim_rank sim_rank_t;
 
-/* What a rank's core finds in its inbox, and what the calendar has. */
+/* The steps of items in a rank's inbox and in the calendar. */
 typedef enum sim_step {
     SIM_STEP_CALL,   /* the program's */
     SIM_STEP_NOTICE, /* a peer is dead */
@@ -118,7 +118,7 @@ struct sim_rank {
     uint32_t rank, node;
     uint32_t queued;       /* eager messages in the queue here */
     uint32_t granted;      /* own messages that have a place and are not sent */
-    sim_time_t granted_by; /* when it hears of the last of those */
+    sim_time_t granted_by; /* when it hears of the last place */
     uint8_t is_dead;
     uint8_t is_isolated;
     sim_time_t woken_at; /* its wake-up in the calendar; SIM_NEVER: none */
@@ -177,7 +177,7 @@ struct sim_world {
     sim_counts_t counts;
     uint64_t message_ids;
     size_t timers_waiting; /* entries of the calendar that end no run */
-    sim_rank_t *running;   /* whose piece it is; NULL: nobody's */
+    sim_rank_t *running;   /* does a piece of work; NULL: none */
     /* Faults. */
     uint64_t sends_to_failure, recvs_to_failure, messages_to_delay;
     xylem_status_t failure;
@@ -215,8 +215,8 @@ static inline sim_item_t *sim_inbox_pop(sim_inbox_t *inbox)
     return item;
 }
 
-/* Whether the bytes of a message are moved: those of a word are in any case, as
- * ranks may tell each other something. */
+/* 1: the bytes of a message are moved. Those of a word always are, as ranks may
+ * tell each other something by them. */
 static inline int sim_moves(const sim_world_t *world, size_t bytes)
 {
     enum { WORD_BYTES = 8 };
@@ -260,7 +260,7 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
 /* ---- exec.c ---- */
 
 extern const xyl_exec_ops_t sim_exec_late, sim_exec_mirrored;
-/* Of an item of work: does it, unless it is canceled, and says which. */
+/* Does an item of work, unless that is canceled. Returns which. */
 xylem_status_t sim_exec_finish(sim_item_t *item);
 
 /* ---- objects.c ---- */
@@ -268,7 +268,7 @@ xylem_status_t sim_exec_finish(sim_item_t *item);
 sim_message_t *sim_message_take(sim_world_t *world);
 /* Its payload has room for `bytes`. */
 void sim_message_reserve(sim_message_t *message, size_t bytes);
-/* One of the message's two ends needs it no more. */
+/* One of the message's two ends no longer needs it. */
 void sim_message_release(sim_world_t *world, sim_message_t *message);
 sim_item_t *sim_item_take(sim_world_t *world);
 void sim_item_free(sim_world_t *world, sim_item_t *item);
@@ -283,14 +283,14 @@ void sim_wire_send(sim_rank_t *rank, uint32_t peer, uint64_t tag,
                    const void *buf, size_t bytes, xyl_event_t *event);
 void sim_wire_recv(sim_rank_t *rank, sim_receive_t *receive);
 void sim_wire_step(sim_rank_t *rank, sim_item_t *item);
-/* A receive that is given up; 0: it is too late. */
+/* Withdraws a receive; 0: it is too late. */
 int sim_wire_withdraw(sim_rank_t *rank, sim_receive_t *receive);
 /* The interfaces, by the calendar: */
 void sim_wire_inject(sim_world_t *world, sim_message_t *message);
 void sim_wire_eject(sim_world_t *world, sim_message_t *message);
-/* The item that has come to a dead rank, or an inbox that died. */
+/* Drops an item that has come to a dead rank, or was in its inbox. */
 void sim_wire_drop(sim_rank_t *rank, sim_item_t *item);
-/* Nobody will receive it: its sender is told, or hears nothing. */
+/* No rank will receive the message: tells its sender, or not. */
 void sim_wire_lose(sim_world_t *world, sim_message_t *message);
 /* A delayed receive: moves the bytes and lets go of the message. */
 void sim_wire_finish_receive(sim_rank_t *rank, sim_item_t *item);
@@ -299,7 +299,8 @@ void sim_wire_finish_receive(sim_rank_t *rank, sim_item_t *item);
 
 xyl_shm_t *sim_shm_create(sim_rank_t *rank, int has_heap);
 void sim_shm_fini(sim_world_t *world);
-/* The calendar's entry of a flag: stores it, returns what tells its reader. */
+/* The calendar's entry of a flag: stores the flag, returns the item that tells
+ * its reader. */
 sim_item_t *sim_shm_store(void *what);
 
 /* ---- faults.c ---- */

@@ -1,6 +1,5 @@
-/* What the simulator knows of machines without a file: the names of levels, the
- * machine that costs nothing, and the list of those that come with xylem.
- * Without state. */
+/* Machines without a file: the names of levels, the machine that costs nothing,
+ * and the list of the machines that come with xylem. Without state. */
 #include "simulator/machine.h"
 
 #include <assert.h>

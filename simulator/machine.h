@@ -1,6 +1,6 @@
-/* The machine that is simulated: how its cores, nodes and switches are nested,
- * and what work costs on it. Times are integers, so that equal inputs give
- * equal results on every machine.
+/* The simulated machine: how its cores, nodes and switches are nested, and what
+ * work costs on it. Times are integers, so that equal inputs give equal results
+ * on every machine.
  *
  * Machines are described by JSON files; simulator/machines/ has some, and
  * docs/machines.md says what each number means. A number is written as
@@ -44,7 +44,7 @@ typedef enum sim_level {
 
 const char *sim_level_name(sim_level_t level); /* "group", "numa", ... */
 
-/* Who moves the bytes of a message. */
+/* The parts that move the bytes of a message. */
 typedef enum sim_transport {
     /* The ranks' cores, through memory that they share: an eager message is
      * copied in by the sender and out by the receiver. */
@@ -74,8 +74,8 @@ typedef struct sim_link {
                                  of the receiver's copy, whose source lies in
                                  another core's cache */
     size_t eager_bytes_max;   /* longer messages use the rendezvous */
-    /* COPY: what one rendezvous costs the core that moves its bytes, before it
-     * begins, and how fast it then is at most. */
+    /* COPY: the cost of a rendezvous for the core that moves its bytes, before
+     * it begins, and its highest speed then. */
     sim_time_t rendezvous_overhead;
     sim_rate_t rendezvous_per_byte;
 } sim_link_t;
@@ -95,8 +95,8 @@ typedef struct sim_machine {
         sim_time_t event; /* to handle a completion */
         sim_time_t post;  /* to post a receive */
         sim_time_t flag;  /* to set a flag in shared memory, or to see it */
-        /* When a core turns from one rank to another of those that share it:
-         * only where ranks outnumber cores. */
+        /* When a core switches between two ranks that share it: only if ranks
+         * outnumber cores. */
         sim_time_t rank_switch;
         /* And for how long a rank without work keeps its core before. */
         sim_time_t rank_linger;
@@ -130,10 +130,9 @@ static inline uint32_t sim_machine_cores(const sim_machine_t *machine)
  * Eager up to 8 KiB, copying transport at all levels. */
 void sim_machine_ideal(uint32_t cores_per_node, sim_machine_t *machine_out);
 
-/* `name` is a file, or the name of a machine that comes with xylem ("cori").
- * On failure `error` says what is wrong, with line and column where the file
- * is no JSON, and with the key where a number is missing, unknown or out of
- * bounds. */
+/* `name` is a file, or the name of a machine that comes with xylem ("cori"). On
+ * failure `error` says what is wrong, with line and column if the file is no
+ * JSON, and with the key if a number is missing, unknown or out of bounds. */
 xylem_status_t sim_machine_load(const char *name, sim_machine_t *machine_out,
                                 char *error, size_t error_bytes);
 /* Writes a file that sim_machine_load reads back as an equal machine; `from`

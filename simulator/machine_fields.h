@@ -1,6 +1,6 @@
-/* What may stand in a machine's file: which keys there are, where in a
- * sim_machine_t their values belong, what bounds and units they have. Reading
- * (machine_file.c) and writing (machine_write.c) go by these tables.
+/* The keys of a machine's file, with the places of their values in a
+ * sim_machine_t, and their bounds and units. Reading (machine_file.c) and
+ * writing (machine_write.c) go by these tables.
  *
  * A file has decimals (nanoseconds, gigabytes per second), a machine integers
  * (picoseconds, femtoseconds per byte). They are turned into each other by
@@ -23,8 +23,7 @@ typedef enum value_kind {
     SIM_VALUE_KIND_COUNT
 } sim_value_kind_t;
 
-/* What the values of a kind are in a file: one of `words`, or a number when it
- * is NULL. */
+/* The values of a kind in a file: one of `words`; NULL: a number. */
 typedef struct value_form {
     double min, max;
     int is_whole;
@@ -47,13 +46,13 @@ typedef struct section {
     size_t count;
 } sim_section_t;
 
-/* Of the longest key; fields of the largest section. */
+/* The longest key; the fields of the largest section. */
 #define SIM_KEY_BYTES_MAX 32
 #define SIM_FIELDS_MAX    16
 
 /* Fields of a sim_link_t. */
 extern const sim_section_t sim_section_link;
-/* Those of a sim_machine_t, a section each: "nest", "core", "node", "nic". */
+/* The sections of a sim_machine_t: "nest", "core", "node", "nic". */
 #define SIM_SECTION_COUNT 4
 extern const sim_section_t sim_sections[SIM_SECTION_COUNT];
 
@@ -61,7 +60,7 @@ extern const sim_section_t sim_sections[SIM_SECTION_COUNT];
 uint64_t sim_field_load(const sim_field_t *field, const void *object);
 void sim_field_store(const sim_field_t *field, void *object, uint64_t value);
 
-/* What "unbounded" in a file stands for. */
+/* The value of "unbounded" in a file. */
 uint64_t sim_value_unbounded(sim_value_kind_t kind);
 /* `number` is within the bounds of the kind's form. */
 uint64_t sim_value_from_decimal(sim_value_kind_t kind, double number);

@@ -26,7 +26,7 @@ static const char *const machine_keys[] = {
 
 typedef struct reader {
     const char *file;
-    char path[PATH_BYTES]; /* of the object that is read: "links.node" */
+    char path[PATH_BYTES]; /* of the object being read: "links.node" */
     char *error;
     size_t error_bytes;
 } reader_t;
@@ -105,7 +105,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[length];
 }
 
-/* A key that nobody reads is an error, with the nearest of those that are. */
+/* An unknown key is an error, which names the nearest known one. */
 static xylem_status_t complain_unknown(const reader_t *reader, const char *key,
                                        const char *const *keys, size_t count)
 {
@@ -159,7 +159,7 @@ static xylem_status_t check_fields(const reader_t *reader, json_t *json,
 
 /* ---- reading ---- */
 
-/* One place inwards or back out: "links" to "links.node". */
+/* Goes one place inwards or back out: "links" to "links.node". */
 static void reader_enter(reader_t *reader, const char *section,
                          const char *level)
 {
@@ -255,7 +255,7 @@ static xylem_status_t read_field(const reader_t *reader,
     return status;
 }
 
-/* What is missing stays as it is in `object` where `may_miss`. */
+/* `may_miss`: members of `object` whose keys are missing stay as they are. */
 static xylem_status_t read_fields(const reader_t *reader, json_t *json,
                                   const sim_section_t *section, int may_miss,
                                   void *object)
@@ -274,7 +274,7 @@ static xylem_status_t read_fields(const reader_t *reader, json_t *json,
     return status;
 }
 
-/* A link like another one, further in; those are read before. */
+/* Copies a link that is further in and so was read before. */
 static xylem_status_t read_as(const reader_t *reader, const json_t *json,
                               int level, sim_machine_t *machine)
 {

@@ -23,7 +23,7 @@ static void write_text(writer_t *writer, const char *key, const char *text)
     json_decref(json);
 }
 
-/* Where it comes from is said of numbers only. */
+/* Only numbers have their source. */
 static void write_field(writer_t *writer, const sim_field_t *field,
                         const void *object, const char *indent)
 {

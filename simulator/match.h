@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct sim_match {
-    struct sim_match *next; /* in its chain, or for whoever holds it */
+    struct sim_match *next; /* in its chain, or for its holder */
     uint64_t tag;
     uint32_t rank;
 } sim_match_t;
@@ -31,7 +31,7 @@ sim_match_t *sim_match_take(sim_match_table_t *table, uint32_t rank,
 /* The last with this key, which stays; NULL: there is none. */
 sim_match_t *sim_match_last(const sim_match_table_t *table, uint32_t rank,
                             uint64_t tag);
-/* Takes out this one; 0: it is not there. */
+/* Takes `match` out; 0: it is not there. */
 int sim_match_remove(sim_match_table_t *table, sim_match_t *match);
 /* Calls `each` for all, in an order that depends on their keys and history
  * only. */

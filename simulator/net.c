@@ -43,8 +43,8 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status)
 
 /* ---- the net's functions ---- */
 
-/* A call from outside of any piece happens now, and the rank has to look at
- * what came of it. */
+/* A call from outside of any piece happens now, and the rank has to look at its
+ * effects. */
 void sim_enter(sim_rank_t *rank)
 {
     sim_world_t *world = rank->world;

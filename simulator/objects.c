@@ -25,7 +25,7 @@ static void *chunk_add(sim_world_t *world, size_t bytes, int is_messages)
     return chunk + 1;
 }
 
-/* Messages, or receives: what begins with a sim_match_t. */
+/* Adds messages, or receives, which begin with a sim_match_t. */
 static void matches_add(sim_world_t *world, sim_match_t **unused, size_t bytes)
 {
     char *fresh = chunk_add(world, bytes, unused == &world->free_messages);

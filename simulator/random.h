@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* One step of mixing: also a hash of `value`. */
+/* One step of mixing; also serves as a hash of `value`. */
 static inline uint64_t random_mix(uint64_t value)
 {
     value += UINT64_C(0x9e3779b97f4a7c15);

@@ -1,7 +1,7 @@
 /* Shared memory of simulated ranks: ordinary memory, one region per node and
- * key. What a copy moves is there at once, but nobody looks before a flag says
- * so, and flags become visible only when the line has travelled: the calendar
- * stores them. */
+ * key. The bytes of a copy are there at once, but no rank looks before a flag
+ * says so. Flags become visible only when their line has travelled: the
+ * calendar stores them. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -74,7 +74,7 @@ static void shm_detach(xyl_shm_t *shm, uint64_t key)
         region_free(link);
 }
 
-/* Those that no rank has come to see. */
+/* Frees the stores that no rank has seen. */
 static void stores_free(sim_world_t *world)
 {
     sim_entry_t entry;
@@ -117,8 +117,8 @@ static void store_send(sim_rank_t *rank, uint32_t reader,
             reader, store);
 }
 
-/* One store, whoever reads it; a line's way to each reader is its own. What
- * nobody is told of is there at once. */
+/* Sets a flag. The line has its own way to each reader. A flag without readers
+ * is stored at once. */
 static void shm_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                     const uint32_t *readers, uint32_t count)
 {
@@ -133,7 +133,8 @@ static void shm_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
         store_send(rank, readers[i], flag, value);
 }
 
-/* Flags only grow: one that was overtaken by a later one stays. */
+/* Flags only grow, so a store that a later one has overtaken changes nothing.
+ */
 sim_item_t *sim_shm_store(void *what)
 {
     store_t *store = what;
@@ -153,7 +154,7 @@ static sim_level_t widest(const sim_machine_t *machine)
     return machine->groups_per_numa > 1 ? SIM_LEVEL_NUMA : SIM_LEVEL_GROUP;
 }
 
-/* The word's line comes from whoever wrote last, wherever that is. */
+/* The word's line comes from the rank that wrote it last. */
 static int shm_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                     uint64_t value)
 {

@@ -49,7 +49,7 @@ int sim_space_init(sim_space_t *space, size_t bytes)
     *space = (sim_space_t){.base = base, .bytes = bytes};
     space->allocator = (xyl_allocator_t){space_alloc, space_release, space};
     if (base != MAP_FAILED) {
-        /* One touched byte must not bring two megabytes. */
+        /* One touched byte must not take two megabytes. */
         (void)madvise(base, bytes, MADV_NOHUGEPAGE);
         return 1;
     }

@@ -1,6 +1,6 @@
 /* Addresses without memory behind them: a large reserved range in which blocks
- * take memory only where they are touched. Buffers of a simulation that moves
- * no bytes cost next to nothing in it. One thread. */
+ * take memory only where they are touched. So buffers of a simulation that
+ * moves no bytes cost next to nothing. One thread. */
 #ifndef XYL_SIMULATOR_SPACE_H
 #define XYL_SIMULATOR_SPACE_H
 

@@ -1,4 +1,4 @@
-/* The way of a message, and what it costs whom.
+/* The way of a message, and its cost for both ranks.
  *
  * Eager:       source copies in ──▶ destination matches, copies out
  *              (no receive yet: kept, at the price of one more copy)
@@ -21,7 +21,8 @@ enum { GARBAGE = 0xa5, PIECE_BYTES = 8192 };
 
 /* ---- bytes ---- */
 
-/* Of sim_world_nowhere: neither read nor written, however little it is. */
+/* 1: a buffer of sim_world_nowhere, which is neither read nor written, however
+ * short it is. */
 static int is_nowhere(const sim_world_t *world, const void *buf)
 {
     return world->nowhere.base != NULL &&
@@ -29,7 +30,7 @@ static int is_nowhere(const sim_world_t *world, const void *buf)
                world->nowhere.bytes;
 }
 
-/* What ranks tell each other beside their operations always has bytes. */
+/* 1: the message has bytes. Messages beside the operations always do. */
 static int has_bytes(const sim_world_t *world, const sim_message_t *message)
 {
     return (sim_moves(world, message->bytes) &&
@@ -37,7 +38,8 @@ static int has_bytes(const sim_world_t *world, const sim_message_t *message)
            message->match.tag >> 50 == XYL_SLOT_NOTICES;
 }
 
-/* The sender may get its buffer back before the bytes are taken out of it. */
+/* 1: the message has a copy of its bytes, as the sender may get its buffer back
+ * before they are taken. */
 static int has_snapshot(const sim_world_t *world, const sim_message_t *message)
 {
     return has_bytes(world, message) &&
@@ -176,7 +178,7 @@ static sim_time_t in_order(sim_world_t *world, sim_message_t *message,
     return message->arrives;
 }
 
-/* It is there, or lost. */
+/* The message is there, or lost. */
 static void leave_order(sim_world_t *world, sim_message_t *message)
 {
     if (message->is_ordered)
@@ -278,7 +280,7 @@ void sim_wire_eject(sim_world_t *world, sim_message_t *message)
 
 /* ---- the queue at a destination, of copying links ---- */
 
-/* The source hears at `time`, and of each place after those before. */
+/* Tells the source of a place at `time`; it hears of places in their order. */
 static void grant(sim_rank_t *rank, sim_message_t *message, sim_time_t time)
 {
     sim_rank_t *source = &rank->world->all[message->source];
@@ -294,7 +296,7 @@ static void grant(sim_rank_t *rank, sim_message_t *message, sim_time_t time)
                 &message->to_source);
 }
 
-/* Places that have become free go to those who wait, in order. */
+/* Gives free places to the waiting messages, in order. */
 static void grant_slots(sim_rank_t *rank)
 {
     const sim_world_t *world = rank->world;
@@ -394,7 +396,7 @@ static void matched(sim_rank_t *rank, sim_message_t *message,
 
     message->receive = receive;
     receive->message = message;
-    /* What is there already may be read meanwhile. */
+    /* Bytes that are there already may be read meanwhile. */
     if (world->options.payload == SIM_PAYLOAD_WATCHED && receive->bytes != 0 &&
         (message->bytes != receive->bytes || message->payload == NULL ||
          memcmp(receive->buf, message->payload, message->bytes) != 0))
@@ -530,7 +532,7 @@ static void step_accept(sim_rank_t *rank, sim_message_t *message)
     send_done(world, message, XYLEM_OK);
 }
 
-/* By a message of the destination's, or by the own interface. */
+/* Called by a message of the destination, or by the own interface. */
 static void step_finish(sim_rank_t *rank, sim_message_t *message)
 {
     const sim_link_t *link = link_of(rank, message);
@@ -594,7 +596,7 @@ void sim_wire_drop(sim_rank_t *rank, sim_item_t *item)
     case SIM_STEP_SLOT:
         rank->granted--;
         leave_slot(&world->all[message->match.rank], message);
-        sim_message_release(world, message); /* it never comes */
+        sim_message_release(world, message); /* it never arrives */
         sim_message_release(world, message);
         return;
     case SIM_STEP_ACCEPT: /* the destination waits until it gives up */

@@ -1,4 +1,4 @@
-/* Ranks, cores and the calendar: who works when. */
+/* Ranks, cores and the calendar: which rank works when. */
 #include "simulator/world.h"
 #include "collectives/api/modules.h"
 
@@ -16,7 +16,7 @@
 #include "simulator/random.h"
 
 enum {
-    PIECES_IN_A_ROW = 64, /* of a rank that nobody else comes before */
+    PIECES_IN_A_ROW = 64, /* of a rank, if no other comes before */
     JITTER_RARE = 8,      /* one delay in so many is long */
     JITTER_NONE = 4       /* and about one in so many is none */
 };
@@ -84,9 +84,9 @@ sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b)
 
 /* ---- a rank's piece of work ---- */
 
-/* The core that it shares with others, always the same one: ranks that wait
- * look busy, so that a system sees no reason to move any. NULL: it has one of
- * its own. */
+/* The core that a rank shares with others, always the same one: waiting ranks
+ * look busy, so a system sees no reason to move any. NULL: the rank has a core
+ * of its own. */
 static sim_core_t *core_for(const sim_rank_t *rank)
 {
     const sim_world_t *world = rank->world;
@@ -117,8 +117,8 @@ static void run_call(sim_rank_t *rank)
     sim_item_free(rank->world, item);
 }
 
-/* By the rank's own clock, as the library reads it; SIM_NEVER: there is no
- * timer. */
+/* When a timer is due, by the rank's own clock, which the library reads;
+ * SIM_NEVER: there is no timer. */
 static sim_time_t timer_due_at(const sim_rank_t *rank)
 {
     const xyl_timers_t *timers = &rank->context->engine.timers;
@@ -175,8 +175,8 @@ static void wake_for_timers(sim_rank_t *rank)
     sim_add(rank->world, SIM_KIND_TIMER, time, rank->rank, NULL);
 }
 
-/* When the rank may begin: its core and its clock are there. 0: it has been
- * woken for later. */
+/* 1: the rank may begin, as its core is free and its clock has come. 0: it will
+ * be woken later. */
 static int may_begin(sim_rank_t *rank, sim_core_t *core)
 {
     sim_time_t begin = rank->world->now, clear;
@@ -200,7 +200,7 @@ static int may_begin(sim_rank_t *rank, sim_core_t *core)
     return 1;
 }
 
-/* Works while there is something to do and nobody else comes before. */
+/* Works while the rank has something to do and no other comes before. */
 static void work(sim_rank_t *rank)
 {
     sim_world_t *world = rank->world;
@@ -259,7 +259,7 @@ static void happen(sim_world_t *world, const sim_entry_t *entry)
         return;
     case SIM_KIND_WAKE:
         if (rank->woken_at != entry->time)
-            return; /* it was woken earlier */
+            return; /* the rank was woken earlier */
         rank->woken_at = SIM_NEVER;
         work(rank);
         return;
@@ -455,15 +455,15 @@ static void nodes_create(sim_world_t *world)
     }
 }
 
-/* Addresses for more than fits into memory, much of it being asked for and
- * never touched, and not for more than that: valgrind keeps a record of every
- * page that it is given. */
+/* Addresses for more than fits into memory, as much of it is allocated and
+ * never touched; but not for far more, as valgrind keeps a record of every
+ * page. */
 static size_t space_bytes(void)
 {
     return 4 * (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The rates for messages of this size, and where memory comes from. */
+/* Sets the rates for messages of this size, and the source of memory. */
 static void prepare(sim_world_t *world, const sim_options_t *options)
 {
     world->machine = *options->machine;
@@ -579,7 +579,7 @@ void *sim_world_nowhere(sim_world_t *world, size_t bytes)
     return world->nowhere.base;
 }
 
-/* What the system counts as in use by this process. */
+/* The memory that the system counts as in use by this process. */
 static uint64_t resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

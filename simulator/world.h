@@ -1,15 +1,15 @@
 /* The simulated world: ranks with a context of the library each, cores that
  * run them, and the net between them, in one thread and on a virtual clock.
- * What happens is decided by events in the order of their time, equal times in
- * the order of their making; equal options give equal runs.
+ * Events happen in the order of their time, equal times in the order of their
+ * making; equal options give equal runs.
  *
  * A rank is a core's work in pieces: the library's turn for a message that has
  * come, or a call of the program's. A piece begins when its cause is there and
- * its core is free; what it costs (overheads, copies, reductions) moves the
- * rank's own clock on, and noise stretches it.
+ * its core is free; its cost (overheads, copies, reductions) moves the rank's
+ * own clock on, and noise stretches it.
  *
  *   sim_world_create           contexts; nothing has happened yet
- *   sim_world_at(..., start)   what the ranks' program does first
+ *   sim_world_at(..., start)   the first step of the ranks' program
  *   sim_world_run              until nothing is left to happen
  *
  * The program goes on in the callbacks of its requests.
@@ -53,8 +53,8 @@ typedef struct sim_options {
     /* Work on bytes takes a random time below this, and ends in any order; 0:
      * it is done in the call. */
     sim_time_t work_late_max;
-    /* And then buffers lie where the processor does not touch them: stages work
-     * on mirrors. */
+    /* Then buffers also lie where the processor does not touch them: stages
+     * work on mirrors. */
     int has_mirrors;
     const char *const *settings; /* of the contexts; may be NULL */
     xyl_trace_t *trace;          /* borrowed until the end; may be NULL */
@@ -62,7 +62,7 @@ typedef struct sim_options {
     int has_deaths;
     /* They tell each other of failures, by messages more. */
     int tells_failures;
-    /* Where contexts take memory from; NULL: the system, or for
+    /* The source of the contexts' memory; NULL: the system, or for
      * SIM_PAYLOAD_NONE addresses without memory behind them until they are
      * touched. */
     const xyl_allocator_t *allocator;
@@ -95,17 +95,16 @@ void sim_world_at(sim_world_t *world, uint32_t rank, sim_time_t time,
 sim_time_t sim_world_now(const sim_world_t *world, uint32_t rank);
 void sim_world_compute(sim_world_t *world, uint32_t rank, sim_time_t work);
 /* The same for work on bytes, at the machine's rates. A reduction's function
- * charges what it does in this way. */
+ * charges its work in this way. */
 void sim_world_charge_copy(sim_world_t *world, uint32_t rank, size_t bytes);
 void sim_world_charge_reduce(sim_world_t *world, uint32_t rank, size_t bytes);
 
 /* The rank looks around: after calls of the library from outside of its own. */
 void sim_world_wake(sim_world_t *world, uint32_t rank);
 
-/* Lets everything happen, or what does up to `until`, or `events_max` events;
- * SIM_NEVER and UINT64_MAX: no bound. Timers of the library's keep no run
- * going that has no bound and nothing else left. 1 when nothing else is left.
- */
+/* Runs all events, or those up to `until`, or `events_max` of them; SIM_NEVER
+ * and UINT64_MAX: no bound. A run without bound ends when only timers of the
+ * library are left. 1: nothing else is left. */
 int sim_world_run(sim_world_t *world, sim_time_t until, uint64_t events_max);
 
 /* Up to when everything has happened. */
@@ -119,14 +118,14 @@ typedef struct sim_counts {
     uint64_t bytes[SIM_LEVEL_COUNT];
     uint64_t unexpected;   /* messages that came before their receive */
     uint64_t memory_bytes; /* that the simulation has taken */
-    uint64_t fingerprint;  /* of everything that has happened, in order */
+    uint64_t fingerprint;  /* of all events, in order */
 } sim_counts_t;
 void sim_world_counts(const sim_world_t *world, sim_counts_t *counts_out);
 
 /* ---- faults ---- */
 
-/* At `time` rank dies: it does nothing any more, and what is on its way to or
- * from it is lost. Each other rank is told within `notice_max`. */
+/* The rank dies at `time`: it does nothing any more, and messages to or from it
+ * are lost. Each other rank is told within `notice_max`. */
 void sim_world_kill(sim_world_t *world, uint32_t rank, sim_time_t time,
                     sim_time_t notice_max);
 /* The same when the rank posts its `step`th send or receive (1: the next). */
@@ -137,7 +136,8 @@ int sim_world_is_dead(const sim_world_t *world, uint32_t rank);
  * be freed. */
 void sim_world_isolate(sim_world_t *world, uint32_t rank);
 /* The `nth` send (or receive) from now on of any rank completes with `status`
- * and moves nothing. sim_world_failed_rank says whose; UINT32_MAX: none yet. */
+ * and moves nothing. sim_world_failed_rank returns that rank; UINT32_MAX: none
+ * yet. */
 void sim_world_fail_send(sim_world_t *world, uint64_t nth,
                          xylem_status_t status);
 void sim_world_fail_recv(sim_world_t *world, uint64_t nth,
@@ -147,7 +147,7 @@ uint32_t sim_world_failed_rank(const sim_world_t *world);
 void sim_world_delay_message(sim_world_t *world, uint64_t nth,
                              sim_time_t delay);
 
-/* Prints who waits for what. */
+/* Prints which rank waits for what. */
 void sim_world_dump(const sim_world_t *world, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* xylem-sim --calibrate: starts jobs of ranks that measure, collects what they
- * print, fits a machine to it and writes its file. One thread. */
+/* xylem-sim --calibrate: starts jobs of ranks that measure, collects their
+ * output, fits a machine to it and writes its file. One thread. */
 #include "simulator/calibrate/calibrate.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ static uint32_t share(uint32_t inner, uint32_t outer)
     return inner > outer ? inner / outer : 1;
 }
 
-/* What hwloc says, as a nest of equal parts. Groups never reach over
+/* Reads the nest from hwloc, as equal parts. Groups never reach over
  * memories. */
 static int nest_read(sim_machine_t *machine)
 {
@@ -299,7 +299,7 @@ static void machine_name(calibration_t *calibration)
              sim_machine_cores(machine));
 }
 
-/* What has been measured is not written over. */
+/* 1: no existing file would be overwritten. */
 static int files_may(const settings_t *settings)
 {
     return (settings->keep == NULL ||

@@ -1,8 +1,8 @@
 /* xylem-sim --calibrate: measures this machine and writes its machine file.
  *
- *   calibrate.c  starts the ranks, collects what they measure
+ *   calibrate.c  starts the ranks, collects their measurements
  *   measure.c    a rank
- *   probe.c      the programs that are measured
+ *   probe.c      the measured programs
  *   fit.c        turns measurements into a machine
  */
 #ifndef XYL_SIMULATOR_CALIBRATE_CALIBRATE_H
@@ -10,8 +10,8 @@
 
 enum { CALIBRATE_RANKS_MAX = 256 };
 
-/* argv[1] is "--calibrate", or one that calibration hands to its own ranks and
- * that begins with "--calibrate-". The exit code. */
+/* argv[1] is "--calibrate", or "--calibrate-..." in the ranks that calibration
+ * starts. Returns the exit code. */
 int calibrate_main(int argc, char **argv);
 
 #endif

@@ -1,15 +1,14 @@
 /* From measurements to a machine.
  *
- * What a measurement shows directly is taken from it: protocols, limits, the
- * costs of a call and of a posting, first guesses of all the rest. The rest is
- * then varied, one number at a time in ever smaller steps, until the same
- * micro-benchmarks take as long on the simulated machine as they did on the
- * real one. The parts are fitted in the order of the enumeration, each with
- * its own numbers and measurements, so that none can hide the errors of
- * another.
+ * Some numbers follow directly from a measurement: protocols, limits, the costs
+ * of a call and of a posting, and first guesses of all others. The others are
+ * then varied, one at a time in ever smaller steps, until the micro-benchmarks
+ * take as long on the simulated machine as on the real one. The parts are
+ * fitted in the order of the enumeration, each with its own numbers and
+ * measurements, so that none can hide the errors of another.
  *
- * Handling a completion cannot be told from the overhead of its message by any
- * measurement from outside; it is taken to cost as much as a posting. One
+ * No measurement from outside tells the cost of a completion from the overhead
+ * of its message; a completion is taken to cost as much as a posting. One
  * thread. */
 #include "simulator/calibrate/fit.h"
 
@@ -64,7 +63,8 @@ static int is_shared(const fit_t *fit, const calibrate_sample_t *sample)
     return sample->ranks > sim_machine_cores(fit->machine);
 }
 
-/* Between rank 0 and a peer at a level, or any when it is SIM_LEVEL_COUNT. */
+/* 1: the sample is between rank 0 and a peer at the level; SIM_LEVEL_COUNT: at
+ * any level. */
 static int is_pair(const fit_t *fit, const calibrate_sample_t *sample,
                    calibrate_kind_t kind, sim_level_t level)
 {
@@ -280,7 +280,7 @@ static int belongs(const fit_t *fit, const calibrate_sample_t *sample)
     return 0;
 }
 
-/* Which of its two times says something. */
+/* 1: the first of its two times counts, else the second. */
 static int first_counts(const calibrate_probe_t *probe)
 {
     return probe->kind != CALIBRATE_RELAY && probe->kind != CALIBRATE_FAN_OUT;
@@ -407,7 +407,7 @@ static int has_level(const fit_t *fit, sim_level_t level)
     return 0;
 }
 
-/* A level that nobody measured is as the next one further in. */
+/* A level without measurements is like the next one further in. */
 static void fit_link(fit_t *fit, sim_level_t level,
                      calibrate_quality_t *quality)
 {
@@ -440,7 +440,7 @@ static void fit_link(fit_t *fit, sim_level_t level,
 static void fit_core(fit_t *fit, calibrate_quality_t *quality)
 {
     sim_machine_t *machine = fit->machine;
-    /* What is far is not faster than what is near. */
+    /* Far data are not faster than near data. */
     knob_t sum = {&machine->core.reduce, RATE_LEAST};
     knob_t far[] = {{&machine->core.copy_far, machine->core.copy},
                     {&machine->core.reduce_far, 0}};

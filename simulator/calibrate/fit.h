@@ -5,8 +5,8 @@
 #include "simulator/calibrate/probe.h"
 #include "simulator/machine.h"
 
-/* How well the micro-benchmarks, simulated on the machine that was found, agree
- * with what was measured: the mean relative error of each part of the fit. */
+/* How well the micro-benchmarks, simulated on the fitted machine, agree with
+ * the measurements: the mean relative error of each part of the fit. */
 typedef enum calibrate_part {
     CALIBRATE_PART_EAGER,
     CALIBRATE_PART_RENDEZVOUS,
@@ -24,8 +24,8 @@ typedef struct calibrate_quality {
     unsigned samples[CALIBRATE_PART_COUNT]; /* 0: the part was not measured */
 } calibrate_quality_t;
 
-/* `machine` comes with its nest and its names and gets all the rest. Samples
- * whose ranks outnumber the machine's cores show what sharing them costs. */
+/* `machine` comes with its nest and names, and gets all other numbers. Samples
+ * whose ranks outnumber the machine's cores show the cost of sharing these. */
 xylem_status_t calibrate_fit(const calibrate_sample_t *samples, unsigned count,
                              sim_machine_t *machine,
                              calibrate_quality_t *quality_out);

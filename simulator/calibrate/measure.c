@@ -1,12 +1,11 @@
 /* The rank side of calibration.
  *
- * All probes are measured in rounds, one after the other, so that a time in
- * which the machine is busy with something else hits one round of each and not
- * all rounds of one. Of a round a rank keeps its median, of the rounds rank 0
- * keeps the lower quartile.
+ * All probes are measured in rounds, one after the other, so that a disturbance
+ * of the machine hits one round of each and not all rounds of one. A rank keeps
+ * the median of a round, rank 0 the lower quartile of the rounds.
  *
- * Buffers rotate as those of the benchmarks do (see buffers.h): what is sent
- * was just written, what is received lies outside the caches. One thread.
+ * Buffers rotate as those of the benchmarks do (buffers.h): sent data were just
+ * written, received data lie outside the caches. One thread.
  */
 #include "simulator/calibrate/measure.h"
 
@@ -56,7 +55,7 @@ typedef struct rank {
     division_t divisions[TEAMS_MAX];
     unsigned divisions_count;
     struct buffers memory; /* taken as one piece */
-    size_t share_bytes;    /* of it, for what is rotated */
+    size_t share_bytes;    /* of it, for rotated buffers */
     uint64_t calls;
     xyl_kernel_fn sum;
     calibrate_probe_t probes[CALIBRATE_SAMPLES_MAX];
@@ -208,8 +207,8 @@ static xylem_status_t team_for(rank_t *rank, const calibrate_probe_t *probe,
 
 /* ---- one repetition ---- */
 
-/* Buffer `number` of those of `bytes` that are rotated: as many as the
- * benchmarks take, so that what is received is as far away as there. */
+/* Rotated buffer `number`, of `bytes`. There are as many as in the benchmarks,
+ * so that received data are as far away. */
 static unsigned char *buffer_at(const rank_t *rank, size_t bytes,
                                 uint64_t number)
 {
@@ -274,7 +273,7 @@ static xylem_status_t run_steps(rank_t *rank, const calibrate_probe_t *probe,
     return status;
 }
 
-/* As a waiting rank that may have to sleep: it looks at the clock, too. */
+/* An idle turn of a waiting rank that may sleep: it looks at the clock, too. */
 static void idle_turn(const rank_t *rank)
 {
     (void)xylem_progress(rank->context);
@@ -317,8 +316,8 @@ static double lower_quartile(double *values, unsigned count)
     return values[count / 4];
 }
 
-/* What is late on a core of its own was disturbed; ranks that share cores wait
- * for each other always. */
+/* On a core of its own a late value was disturbed; ranks that share cores
+ * always wait for each other. */
 static double typical(double *values, unsigned count, int is_shared)
 {
     return is_shared ? stats_median(values, count)
@@ -392,7 +391,7 @@ static void report(rank_t *rank, unsigned rounds)
 
 /* ---- the job ---- */
 
-/* One peer for each thing that rank 0 can share with another rank. */
+/* Finds one peer for each level that rank 0 can share with another rank. */
 static void peers_find(rank_t *rank)
 {
     unsigned seen = 0;

@@ -1,14 +1,14 @@
-/* The rank side of calibration: runs every micro-benchmark over the library
- * and prints what it took. */
+/* The rank side of calibration: runs every micro-benchmark over the library and
+ * prints its times. */
 #ifndef XYL_SIMULATOR_CALIBRATE_MEASURE_H
 #define XYL_SIMULATOR_CALIBRATE_MEASURE_H
 
 #include "simulator/calibrate/probe.h"
 
-/* What a job of ranks measures. */
+/* The measurements of a job of ranks. */
 typedef enum calibrate_set {
     CALIBRATE_SET_FULL,   /* each rank has a core of its own */
-    CALIBRATE_SET_SHARED, /* ranks share cores: what turning costs */
+    CALIBRATE_SET_SHARED, /* ranks share cores: the cost of a switch */
     CALIBRATE_SET_COUNT
 } calibrate_set_t;
 

@@ -19,7 +19,7 @@
  * nothing is sent later. */
 #define CALIBRATE_SETTING "DETACH_BYTES"
 
-/* enumerator, name; what is timed at rank 0 and at the slowest of the others */
+/* enumerator, name; the times at rank 0 and at the slowest of the others */
 #define CALIBRATE_KIND_MAP(X)                                                  \
     X(TURN, "turn") /* looks for messages that are not there, by rank 0 */     \
     X(CALL, "call") /* an operation of a team of one */                        \
@@ -51,12 +51,12 @@ typedef struct calibrate_probe {
     uint32_t window;
 } calibrate_probe_t;
 
-/* What was measured, or simulated. */
+/* A measurement, or its simulation. */
 typedef struct calibrate_sample {
     calibrate_probe_t probe;
     uint32_t ranks; /* of the job */
     double first_us;
-    double last_us; /* 0: nobody else takes part */
+    double last_us; /* 0: no other rank takes part */
 } calibrate_sample_t;
 
 enum {
@@ -73,8 +73,8 @@ const char *calibrate_kind_name(calibrate_kind_t kind);
 int calibrate_probe_has_steps(const calibrate_probe_t *probe);
 int calibrate_probe_sums(const calibrate_probe_t *probe); /* by reduction */
 unsigned calibrate_probe_steps(const calibrate_probe_t *probe);
-/* Whether a rank of the probe's team does something else for CALIBRATE_AWAY_US,
- * before its call or behind it. */
+/* A rank of the probe's team may be away for CALIBRATE_AWAY_US, before its call
+ * or behind it. */
 typedef enum calibrate_absence {
     CALIBRATE_PRESENT,
     CALIBRATE_ABSENT_BEFORE,

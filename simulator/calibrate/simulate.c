@@ -110,7 +110,8 @@ static void program(void *arg, uint32_t rank)
 
 /* ---- around it ---- */
 
-/* Of the probe's team; work has none, but those who do it. */
+/* The ranks of the probe's team; of work, which has no team, the working ones.
+ */
 static uint32_t players_count(const calibrate_sample_t *sample)
 {
     const calibrate_probe_t *probe = &sample->probe;
@@ -123,7 +124,7 @@ static uint32_t players_count(const calibrate_sample_t *sample)
                                                                : 2;
 }
 
-/* Of two ranks, one may sit further away. */
+/* The place of a core: one of two ranks may sit further away. */
 static xylem_place_t place_of(const sim_machine_t *machine, uint32_t core)
 {
     uint32_t group = core / machine->cores_per_group;
@@ -172,7 +173,7 @@ static xylem_status_t play(run_t *run, calibrate_sample_t *sample)
         if (status == XYLEM_OK)
             status = player->status;
         if (status == XYLEM_OK && player->end == 0)
-            status = XYLEM_ERR_INTERNAL; /* it waits for ever */
+            status = XYLEM_ERR_INTERNAL; /* the rank waits for ever */
         if (i != 0 && us_of(player) > sample->last_us)
             sample->last_us = us_of(player);
         if (player->op != 0)

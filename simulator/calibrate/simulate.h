@@ -6,8 +6,7 @@
 #include "simulator/calibrate/probe.h"
 #include "simulator/machine.h"
 
-/* Fills the times of `sample`, whose probe and ranks
- * say what to run. */
+/* Runs the probe of `sample` on its ranks, and fills its times. */
 xylem_status_t calibrate_simulate(const sim_machine_t *machine,
                                   calibrate_sample_t *sample);
 

@@ -1,5 +1,5 @@
-/* Floors. Calls much shorter than bursts are taken in blocks, of which each
- * waits once: what that changes is at most a block per burst. One thread.
+/* Floors. Calls much shorter than bursts are taken in blocks, each of which
+ * waits once; this changes the result by at most a block per burst. One thread.
  */
 #include "simulator/noise/floor.h"
 
@@ -10,7 +10,7 @@
 
 enum {
     SEEDS_MAX = 16,      /* phases of ranks to each other stay as they begin */
-    STEPS_MAX = 1600000, /* of all ranks and seeds together, if that will do */
+    STEPS_MAX = 1600000, /* of all ranks and seeds together, if possible */
     BLOCKS_MIN = 200,
     BLOCKS_OF_BURST = 50 /* at least so many are shorter than a burst */
 };
@@ -96,8 +96,8 @@ static sim_time_t latest_of_grid(const struct run *run, uint32_t rank)
     return time;
 }
 
-/* When what the rank needs is there; `all` is when everything is, `below` what
- * the ranks before it have. */
+/* The time when the data that a rank needs are there; `all`: when all data are,
+ * `below`: when those of the ranks before it are. */
 static sim_time_t needed(const struct run *run, uint32_t rank, sim_time_t all,
                          sim_time_t below)
 {

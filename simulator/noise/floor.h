@@ -1,29 +1,28 @@
-/* The floor: the least that noise costs calls that block. Half of a call's work
- * makes what others need, the other half uses what the rank needs, and a rank
- * waits once, for those whose data it needs. What it does for others otherwise,
- * and whom else it waits for, is what an implementation adds.
+/* The floor: the least cost of noise for calls that block. Half of a call's
+ * work makes data that others need, the other half uses data that the rank
+ * needs; between the two it waits once for the ranks whose data it needs. An
+ * implementation adds other work for others and other waits.
  *
  *   p_i[k] = advance(max(e_i[k-1], max over j of e_j[k-D])), half of the work
  *   e_i[k] = advance(max(p_i[k], max over the needed j of p_j[k])), the rest
  *
- * D is how many calls a rank may be ahead of the slowest, where nobody needs
- * it to wait.
+ * D is how many calls a rank that need not wait may be ahead of the slowest.
  */
 #ifndef XYL_SIMULATOR_NOISE_FLOOR_H
 #define XYL_SIMULATOR_NOISE_FLOOR_H
 
 #include "simulator/noise/noise.h"
 
-/* Whose data a rank needs in a call. */
+/* The ranks whose data a rank needs in a call. */
 typedef enum sim_needs {
     SIM_NEEDS_ROOT,     /* the root's, as in broadcasts */
-    SIM_NEEDS_FOR_ROOT, /* the root everybody's, others nobody's */
+    SIM_NEEDS_FOR_ROOT, /* the root those of all, other ranks none */
     SIM_NEEDS_ALL,
     SIM_NEEDS_BELOW, /* of the ranks before it, as in scans */
     SIM_NEEDS_GRID   /* of its neighbours in a grid, row by row */
 } sim_needs_t;
 
-/* Whose a rank needs in a collective; NEIGHBOR_ALLGATHER's are in a grid. */
+/* The needs of a collective; NEIGHBOR_ALLGATHER's are in a grid. */
 sim_needs_t sim_needs_of(xylem_coll_t coll);
 
 typedef struct sim_floor {

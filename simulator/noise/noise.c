@@ -1,13 +1,13 @@
 /* Sequences of bursts, one burst at a time.
  *
- * A cursor holds the first burst that ends after every time it was asked for.
- * How later bursts follow is written down in its other fields, so that work
- * that spans several bursts is measured on a copy and the cursor stays behind.
- * A burst's length and place depend on the number of its draw alone: what lies
- * between two distant times is skipped, not played.
+ * A cursor holds the first burst that ends after all times it was asked for;
+ * its other fields say how later bursts follow. So work that spans several
+ * bursts is measured on a copy, and the cursor stays behind. A burst's length
+ * and place depend on the number of its draw alone, so bursts between two
+ * distant times are skipped, not played.
  *
- * Integers only. A cursor belongs to one thread; what it reads is constant.
- */
+ * Integers only. A cursor belongs to one thread; the noise that it reads is
+ * constant. */
 #include "simulator/noise/noise.h"
 
 #include <assert.h>
@@ -48,8 +48,8 @@ static uint64_t ratio_ppm(uint64_t part, uint64_t whole)
 /* With u / 2^64 = m / 2^(zeros + 1) and 1 <= m < 2, the bits of log2(m) after
  * the point come one by one: squaring m doubles its logarithm, and where the
  * square is 2 or more, the bit is 1 and the square is halved. An error of m
- * doubles with each squaring, but the bits' weight halves: what rounding adds
- * stays below the last bit. */
+ * doubles with each squaring, but the bits' weight halves: the error by
+ * rounding stays below the last bit. */
 uint64_t sim_noise_minus_ln(uint64_t u)
 {
     unsigned zeros, bit;
@@ -72,7 +72,7 @@ uint64_t sim_noise_minus_ln(uint64_t u)
 
 /* ---- sequences ---- */
 
-/* Where a rank's draws begin. */
+/* The begin of a rank's draws. */
 static uint64_t stream(uint64_t seed, uint32_t rank)
 {
     return random_mix(seed + random_mix(rank));
@@ -279,7 +279,7 @@ void sim_noise_cursor_init(sim_noise_cursor_t *cursor, const sim_noise_t *noise,
     cursor->noise = noise;
     cursor->random =
         stream(noise->seed, noise->kind == SIM_NOISE_SYNCHRONOUS ? 0 : rank);
-    /* Of a trace this is known already, and long to find out. */
+    /* A trace was checked before, which takes long. */
     assert(noise->kind == SIM_NOISE_TRACE ||
            sim_noise_share_ppm(noise) <= SIM_NOISE_SHARE_MAX_PPM);
     switch (noise->kind) {

@@ -1,8 +1,8 @@
-/* Noise: what takes a core away from its rank. Each rank has a sequence of
- * bursts [begin, begin + length), in order and not overlapping, made on demand
- * from the seed and the rank alone, so that it does not depend on what else is
- * simulated. Repeating noise has begun long before time 0: that finds some
- * ranks in the middle of a burst. Also arrival patterns: how late ranks come to
+/* Noise takes a core away from its rank. Each rank has a sequence of bursts
+ * [begin, begin + length), in order and not overlapping. They are made on
+ * demand from the seed and the rank alone, and so do not depend on the rest of
+ * the simulation. Repeating noise has begun long before time 0, so some ranks
+ * begin in the middle of a burst. Also arrival patterns: how late ranks come to
  * their first call.
  */
 #ifndef XYL_SIMULATOR_NOISE_H
@@ -39,23 +39,23 @@ typedef struct sim_noise_trace {
 /* Noise leaves a core at least this free, so that work always ends. */
 #define SIM_NOISE_SHARE_MAX_PPM 900000
 
-/* At most SIM_NOISE_SHARE_MAX_PPM, and no burst longer than the time from one
- * to the next where they begin at fixed times: bursts never overlap. */
+/* Takes a share of at most SIM_NOISE_SHARE_MAX_PPM. If bursts begin at fixed
+ * times, none is longer than the time to the next: bursts never overlap. */
 typedef struct sim_noise {
     sim_noise_kind_t kind;
     uint64_t mhz; /* bursts per 1000 seconds, up to 10^9; 0: quiet */
     sim_time_t max;
     sim_time_t at;
     const sim_noise_trace_t *trace; /* borrowed */
-    /* Who is hit: rank `first` ... `last`; all by default. */
+    /* The ranks that are hit: `first` ... `last`; all by default. */
     uint32_t first, last;
     uint64_t seed;
 } sim_noise_t;
 
 /* "none", "uniform:10Hz,0-20ms", "periodic:100Hz,50us", "sync:...",
  * "poisson:10Hz,1ms", "once:1ms@2ms", "trace:FILE"; each may end in
- * ",rank=R" or ",ranks=A-B" ("node=" is resolved by the caller, who knows the
- * ranks of a node, through `ranks_per_node`). Units: s, ms, us, ns; Hz, kHz.
+ * ",rank=R" or ",ranks=A-B" (",node=N" by `ranks_per_node`). Units: s, ms, us,
+ * ns; Hz, kHz.
  * `trace_out` is filled for "trace:" (`noise_out` borrows it), empty otherwise,
  * and to be freed by sim_noise_trace_free. On failure `error` says what is
  * wrong. */
@@ -71,8 +71,8 @@ xylem_status_t sim_noise_trace_load(const char *path,
                                     size_t error_bytes);
 void sim_noise_trace_free(sim_noise_trace_t *trace);
 
-/* What a legend says of noise whose text is `name`: "0 to 20 ms, 10 per
- * second". */
+/* Noise in words for a legend, "0 to 20 ms, 10 per second"; its text is `name`.
+ */
 void sim_noise_words(const sim_noise_t *noise, const char *name, char *text,
                      size_t bytes);
 
@@ -93,7 +93,7 @@ typedef struct sim_noise_cursor {
 void sim_noise_cursor_init(sim_noise_cursor_t *cursor, const sim_noise_t *noise,
                            uint32_t rank);
 
-/* Of the functions below, where a burst is in the way. */
+/* Serves the functions below if a burst is in the way. */
 sim_time_t sim_noise_stretch(sim_noise_cursor_t *cursor, sim_time_t time,
                              sim_time_t work);
 

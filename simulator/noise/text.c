@@ -1,9 +1,9 @@
 /* Noise and arrival patterns as users write them, and files of recorded bursts.
  *
  * Numbers are read digit by digit into integers: "0.1ms" is exactly that many
- * picoseconds, and what is finer than a picosecond is refused rather than
- * rounded. The first thing that is wrong is said in words, with the place in
- * the text or the line of the file. Results are written on success only.
+ * picoseconds, and a fraction of a picosecond is refused, not rounded. A
+ * message says the first error, with its place in the text or the line of the
+ * file. Results are written on success only.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,12 +21,12 @@ enum {
     BURSTS_MAX = 1 << 24 /* of a record */
 };
 
-/* A text that is being read, and where complaints go. */
+/* A text that is being read, and the place for complaints. */
 typedef struct reader {
     const char *kind;    /* "noise", "arrivals" or "noise record" */
     const char *subject; /* the text, or the name of the file */
     size_t line;         /* of the file; 0: no line in particular */
-    const char *at;      /* what is left to read */
+    const char *at;      /* the rest of the text */
     char *error;
     size_t error_bytes;
 } reader_t;
@@ -116,7 +116,7 @@ static const quantity_t record_times = {"a number of microseconds", "1 ps",
 typedef struct decimal {
     uint64_t mantissa;
     unsigned places;
-    int is_large; /* beyond what the mantissa holds */
+    int is_large; /* too large for the mantissa */
 } decimal_t;
 
 static int is_digit(char c)
@@ -342,7 +342,7 @@ static xylem_status_t lines_read(reader_t *reader, FILE *file,
     return status;
 }
 
-/* What is wrong with the record as a whole. */
+/* Checks the record as a whole. */
 static xylem_status_t record_check(const reader_t *reader,
                                    const sim_noise_trace_t *trace)
 {

@@ -22,7 +22,7 @@ static void time_words(sim_time_t time, char text[TIME_BYTES])
              units[i].name);
 }
 
-/* ", rank 6": whom it hits, if not all. */
+/* ", rank 6": the ranks that it hits, if not all. */
 static void ranks_words(const sim_noise_t *noise, char *text, size_t bytes)
 {
     if (noise->first == noise->last)

@@ -25,7 +25,7 @@ enum {
 };
 
 static const double span_us = 1e6;      /* ten periods of noise of 10 Hz */
-static const double pilot_events = 2e7; /* that many are cheap */
+static const double pilot_events = 2e7; /* so many are cheap */
 static const uint64_t shown_every_ns = 100000000;
 
 /* ---- cells ---- */
@@ -107,8 +107,7 @@ double sim_campaign_amplification(const struct sim_campaign *campaign,
     return (cell->mean.us.avg - quiet->mean.us.avg) / cell->mean.noise_us;
 }
 
-/* As files have it, so that a campaign that is gone on with comes to the same.
- */
+/* Rounds as files do, so that a continued campaign gets the same numbers. */
 static double rounded(double value)
 {
     return round(value * 1e6) / 1e6;
@@ -176,8 +175,8 @@ static void cell_add(struct sim_cell *cell, const struct sim_numbers *numbers,
     mean->failed_us = numbers->failed_us;
 }
 
-/* What the noise costs at least, if each call, as long as one of this contender
- * without noise, waits once for whose data it needs. 0: not known. */
+/* The least cost of the noise, if each call, as long as this contender's
+ * without noise, waits once for the ranks whose data it needs. 0: not known. */
 static double floor_of(const struct sim_campaign *campaign, size_t contender,
                        size_t level)
 {
@@ -239,7 +238,7 @@ static void progress_show(void *arg, double part)
 
 /* ---- runs ---- */
 
-/* Seeds make a difference to a quiet run only where it has disorder. */
+/* Seeds change a quiet run only if it has disorder. */
 static unsigned runs_of(const struct sim_campaign *campaign, size_t level)
 {
     const struct simulation *simulation = campaign->simulation;
@@ -250,7 +249,7 @@ static unsigned runs_of(const struct sim_campaign *campaign, size_t level)
     return 1;
 }
 
-/* What a record is of, as text in JSON. */
+/* Names the run of a record, as text in JSON. */
 static void trace_label(const struct sim_campaign *campaign,
                         char label[LABEL_BYTES])
 {
@@ -298,7 +297,7 @@ static int trace_close(const struct simulation *simulation, xyl_trace_t *trace)
     return 0;
 }
 
-/* The noisy run is the one of interest, where there is one. */
+/* 1: the run is traced: the noisy one, if there is one. */
 static int is_traced(const struct sim_campaign *campaign, size_t level)
 {
     return campaign->simulation->trace != NULL && level == campaign->levels - 1;
@@ -395,7 +394,8 @@ static void wall_add(struct sim_campaign *campaign, size_t contender,
         fmax(cell->memory_bytes, (double)outcome->counts.memory_bytes);
 }
 
-/* What the file had of a run; what is to be traced is run in any case. */
+/* The file's numbers of a run; a run that is to be traced is made in any case.
+ */
 static const struct sim_numbers *run_known(struct sim_campaign *campaign,
                                            size_t contender, size_t level,
                                            unsigned seed)
@@ -418,8 +418,8 @@ static int is_all_known(struct sim_campaign *campaign, size_t contender)
     return 1;
 }
 
-/* Takes what ran side by side, in the order in which it was begun, as far as
- * all before it has ended. */
+/* Takes the runs that ran side by side, in the order of their begins, up to the
+ * first that has not ended. */
 static int side_take(struct sim_campaign *campaign)
 {
     const struct simulation *simulation = campaign->simulation;

@@ -10,7 +10,7 @@
 struct sim_cell {
     unsigned runs;
     struct sim_numbers mean; /* over the seeds */
-    double floor_us;         /* what the noise costs at least; 0: not known */
+    double floor_us;         /* the least cost of the noise; 0: not known */
     double wall_s;           /* of all runs that were made, as wall_events */
     double wall_events;
     double memory_bytes;
@@ -24,18 +24,18 @@ struct sim_campaign {
     size_t levels; /* 0 is the quiet one, 1 ... the noises in their order */
     struct sim_cell *cells;
     double *scratch;       /* [ranks] */
-    struct sim_side side;  /* where there are --jobs */
+    struct sim_side side;  /* with --jobs */
     struct sim_rows *rows; /* NULL: no file is written */
     unsigned runs_done, runs_planned;
     uint64_t begin_ns, shown_ns;
 };
 
-/* 1, or 0 without memory. Destroy it whatever it was. */
+/* 1, or 0 without memory. Destroy the campaign in both cases. */
 int sim_campaign_create(struct sim_campaign *campaign,
                         const struct simulation *simulation);
 void sim_campaign_destroy(struct sim_campaign *campaign);
 
-/* Runs everything. 1 when all went well; else it has said what did not. */
+/* Runs all runs. 1: all went well; 0: a message says what did not. */
 int sim_campaign_run(struct sim_campaign *campaign);
 
 const struct sim_cell *sim_campaign_cell(const struct sim_campaign *campaign,

@@ -117,7 +117,7 @@ static void outcome_fill(const struct sim_tally *tally,
 
         c->rank_us[i] = 0;
         if (!record->is_over)
-            continue; /* it has died */
+            continue; /* the rank has died */
         c->rank_us[i] = us_of(record->end - record->begin) / calls;
         if (c->noise != NULL)
             taken += noise_within(c->noise, i, record->begin, record->end);

@@ -1,5 +1,6 @@
-/* One run of the simulator: a contender under one noise with one seed, and what
- * came of it. Whatever the ranks do, their calls are counted and timed here.
+/* One run of the simulator, a contender under one noise with one seed, and its
+ * results. The calls of the ranks, of whatever kind, are counted and timed
+ * here.
  */
 #ifndef XYL_SIMULATOR_PROGRAM_CASE_H
 #define XYL_SIMULATOR_PROGRAM_CASE_H
@@ -31,7 +32,8 @@ struct sim_outcome {
     double failed_us; /* when the last of those was */
 };
 
-/* 1 when it ran to its end and all results were right; else it has said why. */
+/* 1: the run came to its end and all results were right; 0: a message says why
+ * not. */
 int sim_case_run(const struct sim_case *c, struct sim_outcome *outcome_out);
 
 /* When the rank makes its first call. */
@@ -40,7 +42,7 @@ sim_time_t sim_case_arrival(const struct sim_case *c, uint32_t rank);
 /* ---- for those who play the ranks ---- */
 
 struct sim_record {
-    sim_time_t begin, end; /* of the calls that are measured */
+    sim_time_t begin, end; /* of the measured calls */
     unsigned calls;        /* that have ended */
     int is_over;           /* it makes no further call */
     int has_failed;
@@ -60,11 +62,11 @@ int sim_tally_create(struct sim_tally *tally, const struct sim_case *c);
 void sim_tally_destroy(struct sim_tally *tally);
 /* Within the rank's call or callback: it makes its first call. */
 void sim_tally_begin(struct sim_tally *tally, uint32_t rank);
-/* A call of its has ended. 1 when it is to make another. */
+/* A call of the rank has ended. 1: it is to make another. */
 int sim_tally_end(struct sim_tally *tally, uint32_t rank);
 /* A call of its has failed, because a rank has died. */
 void sim_tally_fail(struct sim_tally *tally, uint32_t rank);
-/* Something is wrong: said once, and the case fails. */
+/* Prints an error, once, and the case fails. */
 void sim_tally_complain(struct sim_tally *tally, uint32_t rank,
                         const char *text);
 /* Runs the world until nothing is left to happen. 1 when every rank made its

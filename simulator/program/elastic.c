@@ -19,7 +19,7 @@
 
 struct elastic;
 
-/* What a rank hears of one on the other side. */
+/* The receives of a rank from a rank on the other side. */
 struct ear {
     xyl_event_t event; /* first: of the receive that is posted */
     struct member *owner;
@@ -43,7 +43,7 @@ struct elastic {
     struct ear *ears;
 };
 
-/* Of a broadcast rank 0 leads, of a reduction it follows. */
+/* Rank 0 leads in a broadcast, and follows in a reduction. */
 static int is_leader(const struct member *member)
 {
     int is_bcast =
@@ -193,7 +193,7 @@ static void begin(void *arg, uint32_t rank)
     xyl_engine_disown(&context->engine);
 }
 
-/* Alone there is nobody to wait for. */
+/* A single rank waits for no other. */
 static void begin_alone(void *arg, uint32_t rank)
 {
     struct member *member = arg;
@@ -227,7 +227,7 @@ static void members_begin(struct elastic *elastic)
     }
 }
 
-/* With the messenger, whom noise does not hit. */
+/* Creates the world, with the messenger, which noise does not hit. */
 static xylem_status_t world_create(struct elastic *elastic, sim_noise_t *noise)
 {
     const struct sim_case *c = elastic->tally.c;
@@ -271,7 +271,8 @@ int sim_elastic_run(const struct sim_case *c, struct sim_outcome *outcome)
     }
     members_begin(&elastic);
     ok = sim_tally_drive(&elastic.tally, outcome);
-    /* What the ranks still listen for never comes: nothing waits for it. */
+    /* The messages of posted receives never come, and no rank waits for them.
+     */
     if (sim_world_destroy(elastic.tally.world) != XYLEM_OK) {
         sim_tally_complain(&elastic.tally, 0, xylem_last_error());
         ok = 0;

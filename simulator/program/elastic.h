@@ -1,9 +1,9 @@
 /* A synthetic collective for the question of how much depth absorbs how much
- * noise. Each call costs each rank a fixed time of its core. Of a broadcast
- * the root leads and the others follow; of a reduction the others lead and the
- * root follows. A follower may begin a call once a tenth of every leader's work
- * on it is done, but for what noise then still adds: nine tenths of the work
- * before the leader's end. A leader may be at most D calls ahead of the slowest
+ * noise. Each call costs each rank a fixed time of its core. In a broadcast the
+ * root leads and the others follow; in a reduction the others lead and the root
+ * follows. A follower may begin a call nine tenths of the call's work before
+ * the end of every leader, that is, when a tenth of their work is done, apart
+ * from later noise. A leader may be at most D calls ahead of the slowest
  * follower.
  *
  * In a formula, with e_l[k] the end of call k at leader l and e_f[k] at

@@ -1,7 +1,8 @@
 /* The table of the synthetic collective: how much depth absorbs how much noise.
- * Each cell is simulated with some seeds; the formula must then give the same
- * times to the last digit, and is asked with more seeds, as it is fast. One
- * thread. */
+ * Each cell is simulated with some seeds; the formula must give the same times
+ * to the last digit, and is evaluated for more seeds, as it is fast. One
+ * thread.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,8 +134,8 @@ static int cell_run(struct table *table, struct cell *cell, sim_time_t burst)
     return cell_print(table, cell);
 }
 
-/* One collective with one call's work: all depths and noises. 1 when all ran,
- * and agreed. */
+/* Runs one collective with one length of calls: all depths and noises. 1: all
+ * ran and agreed. */
 static int rows_run(struct table *table, const struct simulation *simulation,
                     const char *coll_name, sim_time_t work)
 {

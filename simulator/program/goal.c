@@ -1,7 +1,7 @@
-/* An algorithm's actions as lines of GOAL. Schedules are what they are; a tree
- * becomes a schedule first: segments that are passed on as they come, with the
- * windows of each edge. A receive waits for room as the library posts it; sums
- * and copies cost what the machine says. One thread. */
+/* An algorithm's actions as lines of GOAL. A tree becomes a schedule first, in
+ * which segments are passed on as they come, with the windows of each edge. A
+ * receive waits for room as in the library; sums and copies have the machine's
+ * costs. One thread. */
 #include "simulator/program/goal.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 /* How a file of schedules begins. */
 static const char head[] = "num_ranks ";
 
-enum { SEND_WINDOW = 2, RECV_WINDOW = 4 }; /* where --window says nothing */
+enum { SEND_WINDOW = 2, RECV_WINDOW = 4 }; /* without --window */
 
 /* ---- trees ---- */
 
@@ -49,8 +49,8 @@ static xyl_position_t segment_at(const struct tree_walk *walk,
     return xyl_position(buffer, segment * segment_count(walk, 0));
 }
 
-/* Keeps an edge's action of a segment; it waits for the one that is a window
- * before it. */
+/* Keeps an edge's action of a segment, which waits for the action of the
+ * segment a window before. */
 static void edge_add(struct tree_walk *walk, uint32_t edge, uint32_t segment,
                      uint32_t window, xyl_action_t action)
 {
@@ -182,7 +182,7 @@ static void action_write(const struct simulation *simulation, FILE *out,
     fprintf(out, "l%" PRIu32 ": calc %" PRIu64 "\n", number, work / SIM_NS);
 }
 
-/* One rank; actions are numbered from 1. */
+/* Writes one rank's schedule; actions are numbered from 1. */
 static void schedule_write(const struct simulation *simulation, FILE *out,
                            uint32_t rank, const xyl_schedule_t *schedule)
 {
@@ -219,7 +219,7 @@ static xyl_problem_t problem_of(const struct simulation *simulation,
                            .segment_bytes = simulation->tuning.segment_bytes};
 }
 
-/* Why this algorithm has no schedule that could be written; NULL: it has. */
+/* Why this algorithm has no schedule to write; NULL: it has one. */
 static const char *refusal(const struct simulation *simulation,
                            const xyl_named_t *named)
 {

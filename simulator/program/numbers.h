@@ -1,10 +1,10 @@
-/* What runs of the simulator came to, as tables and files have it. */
+/* Results of the simulator's runs, as tables and files have them. */
 #ifndef XYL_SIMULATOR_PROGRAM_NUMBERS_H
 #define XYL_SIMULATOR_PROGRAM_NUMBERS_H
 
 #include "simulator/program/case.h"
 
-/* What a run, or several on the average, came to. In microseconds, and per call
+/* The results of a run, or the average of several, in microseconds and per call
  * of a rank. */
 struct sim_numbers {
     unsigned iterations;

@@ -1,4 +1,5 @@
-/* The options of xylem-sim: the table, and what words in it mean. One thread.
+/* The options of xylem-sim: the table, and the meaning of its words. One
+ * thread.
  */
 #include "simulator/program/options.h"
 
@@ -24,7 +25,7 @@ static const size_t buffer_bytes_max = (size_t)1 << 40;
 
 /* Payloads are real memory, of all ranks together. */
 static const size_t payload_bytes_max = (size_t)8 << 30;
-/* Sums of bench/measure/content.h are exact for so many. */
+/* Sums of bench/measure/content.h are exact for so many ranks. */
 static const unsigned payload_ranks_max = 16384;
 
 static const struct cli_option table[] = {
@@ -88,7 +89,7 @@ static const struct cli_option table[] = {
     {"quiet", 'q', CLI_FLAG, AT(quiet), 0, 0, NULL, "show no progress"},
 };
 
-/* Where -n is the number of ranks in other programs. */
+/* In other programs -n is the number of ranks. */
 static const struct cli_alias aliases[] = {
     {"n", "nodes"}, {"windows", "window"}, {"no-progress", "quiet"}};
 
@@ -117,7 +118,7 @@ static const struct cli cli = {
 
 /* ---- contenders ---- */
 
-/* What follows "elastic": ":D" or ":D:TIME". */
+/* Parses the text behind "elastic": ":D" or ":D:TIME". */
 static int elastic_parse(const char *text, struct contender *contender)
 {
     const char *rest = *text == ':' ? text + 1 : "";
@@ -303,7 +304,7 @@ static const xyl_coll_traits_t *traits_of(const struct simulation *simulation)
     return xyl_coll_traits(simulation->coll);
 }
 
-/* A rank with the largest buffers: the root, where there is one. */
+/* A rank with the largest buffers: the root, if there is one. */
 static struct coll_part part_of(const struct simulation *simulation)
 {
     return (struct coll_part){.coll = simulation->coll,
@@ -383,7 +384,7 @@ static enum cli_result window_resolve(struct simulation *simulation)
                         simulation->window);
 }
 
-/* Of all ranks' buffers. */
+/* The bytes of all ranks' buffers. */
 static uint64_t total_bytes(const struct simulation *simulation)
 {
     const xyl_coll_traits_t *traits = traits_of(simulation);

@@ -33,7 +33,7 @@ struct contender {
     char name[SIM_NAME_BYTES]; /* as given */
     enum contender_kind kind;
     unsigned depth;  /* elastic: calls a rank may be ahead of the slowest */
-    sim_time_t work; /* elastic: what a call costs each rank */
+    sim_time_t work; /* elastic: the cost of a call for each rank */
 };
 
 struct noise_level {
@@ -43,7 +43,7 @@ struct noise_level {
 };
 
 struct simulation {
-    /* As given. */
+    /* As the user gives them: */
     const char *program;
     const char *coll_name;
     const char *impls;
@@ -76,7 +76,7 @@ struct simulation {
     unsigned no_wall;
     unsigned quiet;
     unsigned elasticity;
-    /* What follows from it. */
+    /* Derived from these: */
     sim_machine_t machine;
     unsigned ranks;
     unsigned shares_memory; /* of a node: its ranks */
@@ -94,7 +94,7 @@ struct simulation {
     size_t noises_count;
 };
 
-/* Destroy the simulation whatever it was. */
+/* Destroy the simulation whatever the result. */
 enum cli_result simulation_parse(const char *program, int argc, char **argv,
                                  struct simulation *simulation_out);
 void simulation_destroy(struct simulation *simulation);

@@ -1,10 +1,10 @@
-/* What the ranks of a simulated world do: a persistent request each, started
- * again inside its callback, until it has run often enough.
+/* The program of simulated ranks: each has a persistent request, which its
+ * callback starts again until it has run often enough.
  *
- * Where no bytes are moved all ranks share addresses without memory; the
- * reduction then only says what it costs. Otherwise each rank has buffers of
- * its own, their content changes with each call, and every result is checked.
- * The ranks' clocks are the same both ways. One thread. */
+ * If no bytes are moved, all ranks share addresses without memory, and a
+ * reduction only charges its cost. Otherwise each rank has buffers of its own,
+ * their content changes with each call, and every result is checked. The ranks'
+ * clocks are the same both ways. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ struct player {
     uint32_t rank;
     xylem_op_t op;
     xylem_request_t *request;
-    /* NULL where the rank has no such buffer; owned when there is a payload. */
+    /* NULL: the rank has no such buffer; owned if there is a payload. */
     void *send, *recv;
 };
 
@@ -64,7 +64,7 @@ static void input_write(const struct player *player, unsigned call)
         coll_input_write(&part, call, player->send, player->recv, CONTENT_ALL);
 }
 
-/* Nobody leaves a barrier before everybody has come. */
+/* 1: the rank left the barrier before all had come. */
 static int is_too_early(const struct program *program, unsigned call)
 {
     return simulation_of(program)->coll == XYLEM_COLL_BARRIER &&

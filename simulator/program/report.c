@@ -1,5 +1,5 @@
-/* Tables of a campaign on simulated machines. What depends on the
- * computer it ran on comes last, and can be left out. One thread. */
+/* Tables of a campaign on simulated machines. Lines that depend on the computer
+ * come last, and can be left out. One thread. */
 #include "simulator/program/report.h"
 
 #include <inttypes.h>
@@ -156,7 +156,7 @@ static void times_print(const struct sim_campaign *campaign)
     rows_print(campaign, titles, campaign->levels == 1 ? 5 : 9, time_row);
 }
 
-/* With a rank that dies no call is timed. */
+/* If a rank dies, no call is timed. */
 static void death_row(struct table *table, const struct sim_campaign *campaign,
                       size_t contender, size_t level)
 {

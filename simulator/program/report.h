@@ -1,16 +1,16 @@
-/* What a campaign on simulated machines found: tables, plots. */
+/* The results of a campaign on simulated machines: tables, plots. */
 #ifndef XYL_SIMULATOR_PROGRAM_REPORT_H
 #define XYL_SIMULATOR_PROGRAM_REPORT_H
 
 #include "simulator/program/campaign.h"
 
-/* What is run; before the campaign. */
+/* Prints the runs to come, before the campaign. */
 void sim_report_heading(const struct simulation *simulation);
 /* On standard output. */
 void sim_report_tables(const struct sim_campaign *campaign);
 
-/* Bars of the slowdown per noise, or of the time where there is none; with
- * --per-rank lines of each rank's time. 1 when drawn; else it has said why. */
+/* Draws bars of the slowdown per noise, or of the time without noise; with
+ * --per-rank lines of each rank's time. 1: drawn; 0: a message says why not. */
 int sim_report_plot(const struct sim_campaign *campaign, const char *path);
 
 #endif

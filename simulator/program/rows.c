@@ -1,5 +1,6 @@
-/* The rows of a campaign. Numbers have six digits behind the point, which the
- * campaign has rounded them to: what is read is what was written. One thread.
+/* The rows of a campaign. Numbers have six digits behind the point, to which
+ * the campaign has rounded them, so they are read as they were written. One
+ * thread.
  */
 #include "simulator/program/rows.h"
 
@@ -117,9 +118,9 @@ struct known {
 struct sim_rows {
     const struct sim_campaign *campaign;
     struct results results;
-    struct known *known; /* of each contender, its levels and their seeds */
+    struct known *known; /* [contender][level][seed] */
     size_t known_count;
-    /* As the file has them; of those that differ from row to row none. */
+    /* As the file has them, without those that differ from row to row. */
     char parameters[COLUMNS][PARAMETER_BYTES];
 };
 
@@ -204,7 +205,7 @@ static int has_parameters(const struct sim_rows *rows, char *const *cells)
     return 1;
 }
 
-/* Of which run a row is. NULL: of none of this campaign's. */
+/* The run of a row. NULL: it is none of this campaign's. */
 static struct known *known_of(const struct sim_rows *rows, char *const *cells)
 {
     const struct sim_campaign *campaign = rows->campaign;

@@ -7,19 +7,18 @@
 
 struct sim_rows;
 
-/* Opens the file that the options name, and takes what it has of runs of this
- * campaign, those with equal parameters. NULL: it has said why there is none.
- */
+/* Opens the file that the options name, and takes its runs with this campaign's
+ * parameters. NULL: a message says why not. */
 struct sim_rows *sim_rows_begin(const struct sim_campaign *campaign);
 
-/* What the file had of a run, and its ranks' times into `rank_us`; NULL: it is
- * to be run. `seed` counts from the campaign's first. */
+/* The file's numbers of a run; writes its ranks' times to `rank_us`. NULL: the
+ * run is to be made. `seed` counts from the campaign's first. */
 const struct sim_numbers *sim_rows_find(const struct sim_rows *rows,
                                         size_t contender, size_t level,
                                         unsigned seed, double *rank_us);
 
-/* Adds a run, or the mean over the cell's runs, but for what the file has. 1
- * when written; else it has said why. */
+/* Adds a run, or the mean over the cell's runs, unless the file has it. 1:
+ * written; 0: a message says why not. */
 int sim_rows_add(struct sim_rows *rows, const struct sim_campaign *campaign,
                  size_t contender, size_t level, unsigned seed,
                  const struct sim_numbers *numbers, const double *rank_us);

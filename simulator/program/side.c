@@ -50,7 +50,8 @@ void sim_side_destroy(struct sim_side *side)
     side->runs = NULL;
 }
 
-/* In the process of the run: what is in standard output is the campaign's. */
+/* In the process of the run: text in standard output's buffer is the
+ * campaign's. */
 static _Noreturn void run_alone(struct sim_side_run *run,
                                 const struct sim_case *c)
 {

@@ -1,6 +1,6 @@
-/* Runs of a campaign side by side, each in a process of its own. What they come
- * to does not depend on how many there are: the campaign takes their outcomes
- * in the order in which it has begun them. */
+/* Runs of a campaign side by side, each in a process of its own. The campaign
+ * takes their outcomes in the order in which it has begun them; so the number
+ * of runs at a time does not change the results. */
 #ifndef XYL_SIMULATOR_PROGRAM_SIDE_H
 #define XYL_SIMULATOR_PROGRAM_SIDE_H
 
@@ -13,7 +13,7 @@ struct sim_side_run {
     unsigned warmup, iterations;
     pid_t pid;
     int has_ended; /* well */
-    int is_known;  /* it was not made: the numbers are those of before */
+    int is_known;  /* the run was not made: its numbers are from the file */
     struct sim_numbers known;
     struct sim_outcome outcome;
     double rank_us[]; /* [ranks] */
@@ -27,24 +27,24 @@ struct sim_side {
     int has_failed;
 };
 
-/* 1, or 0: it has said why. `most`: how many runs there will be. */
+/* 1, or 0 after a message. `most`: how many runs there will be. */
 int sim_side_create(struct sim_side *side, const struct simulation *simulation,
                     size_t most);
 void sim_side_destroy(struct sim_side *side);
 
-/* Begins a run, as soon as fewer than --jobs are under way. 1, or 0: it, or one
- * before it, has failed and said why. */
+/* Begins a run, as soon as fewer than --jobs are under way. 0: it, or an
+ * earlier run, has failed with a message. */
 int sim_side_begin(struct sim_side *side, const struct sim_case *c,
                    size_t contender, size_t level);
 
-/* Puts a run that is known in its place among those that are made. 1. */
+/* Puts a known run in its place among those that are made. Returns 1. */
 int sim_side_know(struct sim_side *side, size_t contender, size_t level,
                   const struct sim_numbers *numbers, const double *rank_us);
 
 /* Waits until a run ends. 0: none is under way. */
 int sim_side_wait_one(struct sim_side *side);
 
-/* The next run in the order of their begins; NULL: it has not ended. */
+/* The next run in the order of the begins; NULL: it has not ended. */
 const struct sim_side_run *sim_side_next(struct sim_side *side);
 
 #endif

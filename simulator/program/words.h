@@ -6,11 +6,11 @@
 
 enum { WORD_BYTES = 128 };
 
-/* Copies the part of `list` before `separator` into `word`; returns what
- * follows it, NULL at the end. A word that is too long comes out empty. */
+/* Copies the part of `list` before `separator` into `word`; returns the rest
+ * behind it, NULL at the end. A word that is too long becomes empty. */
 const char *word_next(const char *list, char separator, char word[WORD_BYTES]);
 
-/* A whole number of 0 ... UINT_MAX and what follows it; NULL: none is there. */
+/* Reads a whole number of 0 ... UINT_MAX; returns the rest. NULL: no number. */
 const char *word_number(const char *text, unsigned *value_out);
 
 /* "1.5ms". 1 when `text` is a time. */

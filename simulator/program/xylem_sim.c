@@ -14,7 +14,7 @@
 
 static const char program_name[] = "xylem-sim";
 
-/* Whether the files that are written whole may be, before what they are of. */
+/* 1: the files of the run may be written. To be asked before the run. */
 static int files_may(const struct simulation *simulation)
 {
     return (simulation->plot == NULL ||
@@ -51,7 +51,7 @@ destroy_campaign:
     return code;
 }
 
-/* "--calibrate", or what it hands to its own ranks. */
+/* 1: the word is "--calibrate", or its form for calibration's own ranks. */
 static int is_calibration(const char *word)
 {
     static const char name[] = "--calibrate";
