@@ -11,6 +11,7 @@
 #include "collectives/stages/team_map.h"
 #include "progress/engine/timer.h"
 #include "runtime/base/status.h"
+#include "runtime/core/context_create.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"

@@ -11,6 +11,7 @@
 #include "collectives/stages/team_map.h"
 #include "collectives/tasks/tasks.h"
 #include "collectives/tune/learn.h"
+#include "runtime/core/context_create.h"
 #include "runtime/triggers/proxy.h"
 #include "runtime/triggers/stream_steps.h"
 #include "runtime/triggers/trigger.h"

@@ -1,5 +1,5 @@
 /* The context: everything the library knows in one process, or for one rank of
- * a simulation. Assembles the parts; see docs/architecture.md. */
+ * a simulation; see docs/architecture.md. context_create.c assembles it. */
 #ifndef XYL_RUNTIME_CORE_CONTEXT_H
 #define XYL_RUNTIME_CORE_CONTEXT_H
 
@@ -34,26 +34,6 @@ struct xyl_liveness;
 struct xyl_node_watch;
 struct xyl_notices;
 struct xyl_shm_node;
-
-/* The parts that tests and simulators replace. All borrowed until the context
- * is destroyed. */
-typedef struct xyl_context_parts {
-    const xyl_modules_t *modules;
-    uint32_t rank;
-    uint32_t ranks;
-    const xyl_allocator_t *allocator;
-    const xyl_clock_t *clock;
-    xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
-    int tells;                /* ranks tell each other of failures */
-    uint32_t node_ranks_max;  /* of the largest node; 0: few */
-    const xyl_net_ops_t *net; /* a net that needs no connecting */
-    void *net_arg;            /* for its create */
-    struct xyl_shm *shm;      /* NULL: nothing is shared */
-    xyl_exec_registration_t exec;    /* one more executor; ops NULL: none */
-    const xyl_observer_t *observer;  /* NULL: none */
-    const xyl_config_files_t *files; /* NULL: no file of settings is read */
-    const char *const *settings;
-} xyl_context_parts_t;
 
 /* See context_leave.c. The progressing thread's. */
 typedef struct xyl_leaving {
@@ -128,18 +108,6 @@ struct xylem_context {
     _Atomic uint32_t failed_teams;
     void *attached[]; /* [modules->count], see module.h */
 };
-
-/* xylem_context_create, with these modules (borrowed until the end). */
-xylem_status_t xyl_context_create(const xylem_context_params_t *params,
-                                  const xyl_modules_t *modules,
-                                  xylem_context_t **context_out);
-xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
-                                           xylem_context_t **context_out);
-
-/* For the code that creates a context: attaches its net; and creates the team
- * of all ranks, after all else. */
-void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
-xylem_status_t xyl_context_world_create(xylem_context_t *context);
 
 /* Team slots name teams in message tags; each rank hands out its own. Returns
  * XYL_TEAM_SLOTS if none is free. Any thread. */

@@ -1,5 +1,6 @@
 #include "runtime/core/context_join.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/node_watch.h"
 #include "runtime/core/notice.h"
@@ -463,6 +465,32 @@ static xylem_status_t check_core(const xyl_config_t *config)
                     "XYLEM_PROGRESS_CORE=%" PRIu64
                     ": this machine has %ld cores, from 0 on",
                     config->progress_core, cores);
+}
+
+void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net)
+{
+    context->net = net;
+    context->engine.net = net;
+    net->peer_failed = xyl_context_peer_failed;
+    net->peer_lives = xyl_liveness_peer_lives;
+    net->peer_arg = context;
+}
+
+xylem_status_t xyl_context_world_create(xylem_context_t *context)
+{
+    xylem_status_t status = xyl_modules_context_joins(context);
+    uint32_t slot;
+
+    if (status != XYLEM_OK)
+        return status;
+    context->world = xyl_team_reserve(context, 0);
+    if (context->world == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    slot = xyl_context_slot_acquire(context);
+    assert(slot == 0);
+    xyl_team_create(context, context->world, context->rank, context->ranks,
+                    slot, XYL_TEAM_KEY_WORLD);
+    return XYLEM_OK;
 }
 
 xylem_status_t xyl_context_join(xylem_context_t *context,

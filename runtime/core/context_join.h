@@ -16,4 +16,9 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why);
 
+/* Attaches the net, for contexts made of parts, too; and creates the team of
+ * all ranks, after all else. */
+void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
+xylem_status_t xyl_context_world_create(xylem_context_t *context);
+
 #endif
