@@ -75,7 +75,7 @@ schedule_run_combine_fn algorithm_case_combine(const algorithm_case_t *c)
     return sums_combine;
 }
 
-/* What a rank has as element `index` of what it sends. */
+/* Writes element `index` of a rank's input. */
 static void element_write(const algorithm_case_t *c, uint32_t rank,
                           uint64_t index, unsigned char *to)
 {
@@ -147,8 +147,8 @@ static uint32_t radix_draw(uint64_t *random, const xyl_algorithm_t *algorithm)
     }
 }
 
-/* Of one rank's blocks: one behind the other, or with gaps, or with gaps from
- * the last to the first. */
+/* Draws the places of one rank's blocks: one behind the other, or with gaps, or
+ * with gaps from the last to the first. */
 static void displs_draw(uint64_t *random, const uint64_t *counts,
                         uint64_t *displs, uint32_t ranks, uint32_t how)
 {
@@ -164,8 +164,9 @@ static void displs_draw(uint64_t *random, const uint64_t *counts,
     }
 }
 
-/* How long the block from `source` to `target` is: everyone sends the same to
- * all, or receives the same from all, where there is one block per rank. */
+/* Draws the length of the block from `source` to `target`. If there is one
+ * block per rank, a rank sends the same to all, or receives the same from all.
+ */
 static uint64_t block_draw(const algorithm_case_t *c, uint32_t source,
                            uint32_t target)
 {
@@ -205,7 +206,7 @@ static void blocks_draw(algorithm_case_t *c, uint64_t *random)
             c->send_counts[i * ranks + j] = c->recv_counts[j * ranks + i] =
                 block_draw(c, i, j);
     for (i = 0; i < ranks; i++) {
-        /* In place both sides have the same layout. */
+        /* If in place, both sides have the same layout. */
         state = c->seed + i;
         displs_draw(&state, c->send_counts + i * ranks,
                     c->send_displs + i * ranks, c->ranks, how);
@@ -307,7 +308,7 @@ static uint64_t recv_count(const algorithm_case_t *c, uint32_t rank)
         return counts_of(c, rank, 0)[c->problem.root];
     if (!is_root_or_all(c, rank))
         return 0;
-    /* Nobody comes before the first, who has no result. */
+    /* The first rank has no rank before it, and no result. */
     if (c->problem.coll == XYLEM_COLL_EXSCAN && rank == 0 && !c->is_in_place)
         return 0;
     return c->problem.count;
@@ -328,7 +329,7 @@ static void place(algorithm_case_t *c, uint32_t rank)
     }
     end = send_at + send > recv_at + recv ? send_at + send : recv_at + recv;
     schedule_run_place(&c->run, rank, end + BETWEEN);
-    /* In place there is no small buffer, where blocks are only moved. */
+    /* If in place, a collective that only moves blocks has no small buffer. */
     if (is_in_place_at(c, rank) && !traits_of(c)->reduces && sends != receives)
         *(sends ? &recv : &send) = 0;
     schedule_run_buffer(&c->run, rank, XYL_BUFFER_SEND, send_at, send);

@@ -1,6 +1,6 @@
-/* Problems for algorithms, drawn at random: what each rank's view of one is,
- * what memory holds before it and what it has to hold after it, computed
- * without the library. */
+/* Problems for algorithms, drawn at random: each rank's view of a problem, the
+ * memory before it, and the memory expected after it, computed without the
+ * library. */
 #ifndef XYL_TESTS_ALGORITHM_CASE_H
 #define XYL_TESTS_ALGORITHM_CASE_H
 
@@ -22,8 +22,8 @@ typedef struct algorithm_case {
     uint64_t seed, salt;
     algorithm_data_t data;
     size_t element_bytes;
-    xyl_problem_t problem; /* what all ranks have in common */
-    int is_in_place;       /* where the collective has such a rank */
+    xyl_problem_t problem; /* equal on all ranks */
+    int is_in_place;       /* if the collective has such a rank */
     /* Of the blocks from rank i to rank j: at [i * ranks + j] of the senders',
      * [j * ranks + i] of the receivers'. */
     uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
@@ -31,9 +31,8 @@ typedef struct algorithm_case {
     unsigned char **want; /* [ranks] all of each rank's memory */
 } algorithm_case_t;
 
-/* Draws a problem that the algorithm can solve and writes its schedules, or
- * returns 0 where what was drawn does not suit it. `nth` goes through the
- * roots. */
+/* Draws a problem and writes its schedules. 0: the algorithm cannot solve the
+ * drawn problem. `nth` goes through the roots. */
 int algorithm_case_init(algorithm_case_t *c, const xyl_algorithm_t *algorithm,
                         xylem_coll_t coll, uint32_t ranks, uint32_t nth,
                         uint64_t seed);
@@ -41,7 +40,7 @@ void algorithm_case_fini(algorithm_case_t *c);
 
 int algorithm_case_reduces(const algorithm_case_t *c);
 
-/* Fills all memory and computes what has to be in it afterwards. */
+/* Fills all memory and computes its expected content. */
 void algorithm_case_fill(algorithm_case_t *c);
 /* Compares; for sums of float64 only the ranks of an allreduce with each
  * other. 0: run.mistake says what differs. */

@@ -5,8 +5,8 @@
 
 #include "tests/support/call_case.h"
 
-/* Draws an algorithm, with or without a radix, a tree's shape or nothing, of
- * what fits the case. */
+/* Draws an algorithm that fits the case, with or without a radix, or a tree's
+ * shape, or none. */
 void call_algorithm_draw(uint64_t *random, call_case_t *c);
 
 #endif

@@ -18,7 +18,7 @@ static const xyl_coll_traits_t *traits_of(const call_case_t *c)
     return xyl_coll_traits(c->coll);
 }
 
-/* By counts of its own. */
+/* 1: blocks have counts of their own. */
 static int varies(const call_case_t *c)
 {
     return traits_of(c)->send_varies || traits_of(c)->recv_varies;
@@ -45,14 +45,15 @@ static int is_root(const call_rank_t *call)
     return call->rank == call->c->root;
 }
 
-/* In place here: of the root only where there is one. */
+/* 1: the call is in place on this rank; if there is a root, only on the root.
+ */
 static int is_in_place(const call_rank_t *call)
 {
     return call->c->in_place &&
            (!traits_of(call->c)->has_root || is_root(call));
 }
 
-/* Whether the caller has something in that buffer that matters. */
+/* 1: the content of the send buffer matters. */
 static int has_send(const call_rank_t *call)
 {
     if (traits_of(call->c)->has_neighbors)
@@ -139,7 +140,7 @@ typedef struct map {
     uint32_t a, b;
 } map_t;
 
-/* Elements of the operations are those of `arg`, an call_type_t. */
+/* Elements of the operations have the type `arg`, a call_type_t. */
 static void compose(void *result, const void *left, const void *right,
                     size_t count, void *arg)
 {
@@ -198,7 +199,7 @@ static void make_neighbors(call_rank_t *call)
         call_neighbors(call->c->salt, call->c->ranks, call->rank, 1, sources);
 }
 
-/* Whose block number `i` of a result of blocks is. */
+/* The rank of block `i` of a result of blocks. */
 static uint32_t source_of(const call_rank_t *call, uint32_t i)
 {
     if (!traits_of(call->c)->has_neighbors)
@@ -206,7 +207,7 @@ static uint32_t source_of(const call_rank_t *call, uint32_t i)
     return i < call->args.source_count ? call->args.sources[i] : UINT32_MAX;
 }
 
-/* Blocks of the result; where there are none, room for one. */
+/* The blocks of the result; 1 if it has none. */
 static uint32_t result_blocks(const call_rank_t *call)
 {
     if (!traits_of(call->c)->has_neighbors)
@@ -263,7 +264,7 @@ static const call_type_t *type_of(const call_rank_t *call, int is_send,
     return &call->pool[has_two_types(call->c) && !is_send];
 }
 
-/* Blocks of one type: one behind the other, with gaps where they vary. */
+/* Lays out blocks of one type: one behind the other, with gaps if they vary. */
 static void lay_out(const call_rank_t *call, call_side_t *side)
 {
     const call_case_t *c = call->c;
@@ -330,7 +331,7 @@ static void make_sides(call_rank_t *call)
     const call_case_t *c = call->c;
 
     side_make(call, &call->send, 1, traits_of(c)->send_blocks);
-    /* In place the input lies in the receive buffer. */
+    /* If in place, the input lies in the receive buffer. */
     if (is_reduce_scatter(c->coll) && is_in_place(call))
         side_make(call, &call->recv, 1, 1);
     else
@@ -352,7 +353,7 @@ static void fill_block(const call_rank_t *call, const call_side_t *side,
                       element(call->c, from, number, i));
 }
 
-/* What this rank contributes. */
+/* Writes this rank's contribution. */
 static void fill_own(const call_rank_t *call, const call_side_t *side)
 {
     uint32_t i;
@@ -465,7 +466,7 @@ static void set_types(call_rank_t *call)
 
     if (c->coll == XYLEM_COLL_ALLTOALLW)
         return;
-    /* Who only receives may describe that side as the only one. */
+    /* A rank that only receives may describe that side as the only one. */
     if (c->coll == XYLEM_COLL_BCAST ||
         (!has_send(call) && draw(call, 1, 300, 2) == 0))
         described = &call->recv;
@@ -487,7 +488,7 @@ static void set_buffers(call_rank_t *call)
 
     args->send = call->send.there + call->send.origin;
     args->recv = call->recv.there + call->recv.origin;
-    /* What does not matter may be anything. */
+    /* Arguments that do not matter may have any value. */
     if (!has_send(call) && hides)
         args->send = NULL;
     if (!has_recv(call) && hides)

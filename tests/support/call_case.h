@@ -1,8 +1,8 @@
 /* One collective of any kind as one rank calls it: types, buffers, arrays and
- * arguments filled with data known by formula, and what must be there in the
- * end, computed without the library and without the other ranks. Every byte of
- * the receive buffer is looked at, gaps included, and the send buffer must not
- * change. On the public interface only. */
+ * arguments, filled with data by formula, and the expected result, computed
+ * without the library and without the other ranks. Every byte of the receive
+ * buffer is checked, gaps included, and the send buffer must not change. On the
+ * public interface only. */
 #ifndef XYL_TESTS_SUPPORT_CALL_CASE_H
 #define XYL_TESTS_SUPPORT_CALL_CASE_H
 
@@ -20,8 +20,8 @@ typedef enum call_types {
 typedef struct call_case {
     xylem_coll_t coll;
     uint32_t ranks, root;
-    /* Of a block, or of the largest: elements of 8 bytes, or as many times
-     * CALL_QUANTUM where types are the user's. */
+    /* Of a block, or of the largest: elements of 8 bytes, or CALL_QUANTUM times
+     * as many if types are the user's. */
     uint64_t count;
     call_types_t types;
     int in_place;
@@ -53,7 +53,7 @@ call_case_t call_case_random(uint64_t *random, xylem_coll_t coll,
 /* Text of a case, for labels. */
 void call_case_text(const call_case_t *c, char *text, size_t bytes);
 
-/* Types and operations are those of `context`. */
+/* Types and operations belong to `context`. */
 void call_rank_init(call_rank_t *call, const call_case_t *c, uint32_t rank,
                     xylem_context_t *context);
 /* The context is still there. */
@@ -62,7 +62,7 @@ void call_rank_fini(call_rank_t *call);
 void call_rank_drop_types(call_rank_t *call);
 /* Fills the buffers again, for a further start. */
 void call_rank_fill(call_rank_t *call);
-/* 1 when the buffers hold what they must; else `text` says what is wrong. */
+/* 1: the buffers hold the expected bytes. 0: `text` says what is wrong. */
 int call_rank_check(const call_rank_t *call, char *text, size_t text_bytes);
 
 #endif

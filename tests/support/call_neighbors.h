@@ -1,5 +1,5 @@
 /* A random graph of ranks by formula, so that each rank knows its own edges and
- * what others have. */
+ * those of others. */
 #ifndef XYL_TESTS_SUPPORT_CALL_NEIGHBORS_H
 #define XYL_TESTS_SUPPORT_CALL_NEIGHBORS_H
 
@@ -16,9 +16,8 @@ static inline size_t call_neighbors_most(uint32_t ranks)
     return (size_t)ranks * (CALL_NEIGHBOR_TIMES + 1);
 }
 
-/* How often `rank` names `peer` in one of its lists: of all pairs, each rank
- * with itself among them, one in so many is an edge, and some name their end of
- * it several times. */
+/* How often `rank` names `peer` in one of its lists. Of all pairs, also of a
+ * rank with itself, some are edges, and some edges are named several times. */
 static inline uint32_t call_neighbors_times(uint64_t salt, uint32_t rank,
                                             uint32_t peer, int is_source)
 {
@@ -31,8 +30,8 @@ static inline uint32_t call_neighbors_times(uint64_t salt, uint32_t rank,
     return often % 4 != 0 ? 1 : 1 + (uint32_t)(often / 4 % CALL_NEIGHBOR_TIMES);
 }
 
-/* Fills in a list, from some rank on round the last, with nobody (UINT32_MAX)
- * now and then. Returns its length. */
+/* Fills in a list, from some rank on and round the last, sometimes with
+ * UINT32_MAX (no rank). Returns its length. */
 static inline uint32_t call_neighbors(uint64_t salt, uint32_t ranks,
                                       uint32_t rank, int is_source,
                                       uint32_t *list)

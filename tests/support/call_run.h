@@ -31,7 +31,7 @@ void call_run_init(call_run_t *run, fabric_t *fabric, xylem_team_t **teams,
 /* Rank `rank` makes another call than the rest: `c` is borrowed until the end,
  * and nothing is known then of the data. Before its start. */
 void call_run_differs(call_run_t *run, uint32_t rank, const call_case_t *c);
-/* Frees what requests are left. */
+/* Frees the requests that are left. */
 void call_run_fini(call_run_t *run);
 
 /* Plans one rank of a persistent run. */
@@ -50,8 +50,8 @@ int call_run_finish(call_run_t *run); /* runs the fabric until it is done */
 
 /* All ranks completed with XYLEM_OK and have the right data. */
 void call_run_check(const call_run_t *run);
-/* Where a rank has died: whoever of the others has completed well has the right
- * data, and the rest know of it. */
+/* After a rank has died: checks that the other ranks have the right data if
+ * they completed well, and else know of the death. */
 void call_run_check_survivors(const call_run_t *run, uint32_t victim);
 /* This one has, if it completed with XYLEM_OK. */
 void call_run_check_data(const call_run_t *run, uint32_t rank);

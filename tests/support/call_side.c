@@ -15,7 +15,7 @@ void *call_must(void *memory)
     return memory;
 }
 
-/* Where an element of 8 bytes begins that lies in a row. */
+/* The place of an element of 8 bytes in a block without gaps. */
 static int64_t place_of(const call_side_t *side, uint32_t block, uint64_t index,
                         uint32_t *first_out)
 {

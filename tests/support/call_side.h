@@ -1,5 +1,5 @@
 /* One side of a rank's messages in tests: blocks of elements of some type in
- * one buffer, with what a call is told of them. */
+ * one buffer, with the arguments that describe them. */
 #ifndef XYL_TESTS_SUPPORT_CALL_SIDE_H
 #define XYL_TESTS_SUPPORT_CALL_SIDE_H
 
@@ -17,10 +17,10 @@ extern const call_memory_t *call_memory;
 /* The test's own memory, not the library's: there has to be some. */
 void *call_must(void *memory);
 
-/* Where one side's blocks lie. A side that is one block only has the first. */
+/* The places of one side's blocks. A side with one block has only the first. */
 typedef struct call_side {
     unsigned char *memory;
-    unsigned char *there; /* what the call gets */
+    unsigned char *there; /* the address for the call */
     size_t bytes;
     int64_t origin; /* the buffer's address is at memory + origin */
     uint32_t blocks;
@@ -35,11 +35,11 @@ void call_side_init(call_side_t *side, uint32_t blocks);
 void call_side_fini(call_side_t *side);
 /* When types, counts and bases are known: the memory that all blocks need. */
 void call_side_allocate(call_side_t *side);
-/* To where the call finds it, and back. */
+/* Copy the side to the call's memory, and back. */
 void call_side_bring(const call_side_t *side);
 void call_side_fetch(const call_side_t *side);
-/* Writes the 8 bytes of element `index` of a block to `memory`, which is the
- * side's or an image of it. */
+/* Writes the 8 bytes of element `index` of a block to `memory`: the side's, or
+ * an image of it. */
 void call_side_put(const call_side_t *side, unsigned char *memory,
                    uint32_t block, uint64_t index, uint64_t value);
 

@@ -5,7 +5,7 @@
 static void sure(xylem_status_t status)
 {
     if (status != XYLEM_OK)
-        abort(); /* the test's own type, not the one that is tested */
+        abort(); /* the test's own type is wrong, not a tested one */
 }
 
 /* Pieces of `bytes` bytes, `stride` apart; the next of the type's map. */
@@ -82,7 +82,7 @@ static xylem_type_t vector_of_pairs(xylem_context_t *context)
     return handle;
 }
 
-/* Those that need more than one call; returns the extent. */
+/* Makes a kind that needs several calls; returns the extent. */
 static int64_t make_composed(xylem_context_t *context, uint32_t kind,
                              call_type_t *type, uint32_t *at)
 {
@@ -118,7 +118,7 @@ static int64_t make_composed(xylem_context_t *context, uint32_t kind,
 void call_type_make(xylem_context_t *context, uint32_t kind,
                     xylem_type_t handle, call_type_t *type)
 {
-    /* count and extent of those of one part; 0: of more */
+    /* count and extent of kinds with one part; 0: of more */
     static const struct {
         uint32_t count;
         int64_t extent;

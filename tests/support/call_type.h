@@ -1,12 +1,12 @@
 /* Types of the user's for tests: a number of kinds, with and without gaps, each
- * with a map of where its bytes lie that is made without the library. */
+ * with a map of its bytes that is made without the library. */
 #ifndef XYL_TESTS_SUPPORT_CALL_TYPE_H
 #define XYL_TESTS_SUPPORT_CALL_TYPE_H
 
 #include "include/xylem.h"
 
 enum {
-    CALL_ELEMENT = 8, /* bytes: what cases are made of */
+    CALL_ELEMENT = 8, /* bytes, the unit of cases */
     /* An element of any kind has 1, 2, 3 or 6 of them, so that whole elements
      * of each fit into CALL_QUANTUM. */
     CALL_QUANTUM = 6,
@@ -23,7 +23,7 @@ typedef struct call_type {
     int64_t offsets[CALL_QUANTUM * CALL_ELEMENT]; /* of its bytes, in order */
 } call_type_t;
 
-/* Kind 0 is predefined, as `handle` of 8 bytes. Aborts where a type cannot be
+/* Kind 0 is predefined, with `handle` of 8 bytes. Aborts if a type cannot be
  * made. */
 void call_type_make(xylem_context_t *context, uint32_t kind,
                     xylem_type_t handle, call_type_t *type);

@@ -72,7 +72,7 @@ int check_run(const check_case_t *cases, size_t count, int argc, char **argv)
     size_t i, number = 0;
     int failed = 0;
 
-    /* What a case said is there, and in order, when it dies. */
+    /* So that a case's output is there, in order, if the case dies. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (i = 0; i < count; i++)
         number += strstr(cases[i].name, filter) != NULL;

@@ -1,14 +1,13 @@
 /* A plain test runner in the Test Anything Protocol. A test program lists its
- * cases and calls check_run(); a failed CHECK prints where and what, and the
- * case goes on. What cannot be tested is skipped case by case, with
- * check_skip(). */
+ * cases and calls check_run(). A failed CHECK prints its place and condition,
+ * and the case goes on. A case that is impossible here calls check_skip(). */
 #ifndef XYL_TESTS_CHECK_H
 #define XYL_TESTS_CHECK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1 where everything takes ten times as long; see check_cases. */
+/* 1 if everything takes ten times as long; see check_cases. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define CHECK_IS_SLOW 1
@@ -27,15 +26,15 @@ typedef struct check_case {
  * status. */
 int check_run(const check_case_t *cases, size_t count, int argc, char **argv);
 
-/* How many cases to draw where `cases` are the rule: a third under sanitizers;
- * under valgrind, which sees whatever a case reads and keeps, one of as many as
- * CHECK_SLOW says. CHECK_DEPTH, which the nightly tests set, times as many, and
- * a third of these under both. At least one. */
+/* How many cases to draw if `cases` are the rule: a third under sanitizers;
+ * under valgrind, which sees all that a case reads and keeps, one of
+ * CHECK_SLOW. The nightly tests set CHECK_DEPTH: then so many times `cases`,
+ * and a third of these under both. At least one. */
 uint32_t check_cases(uint32_t cases);
 
 /* Marks the running case as skipped. */
 void check_skip(const char *reason);
-/* Of the running case, so far. */
+/* The failures of the running case, so far. */
 unsigned check_failures(void);
 void check_failed(const char *file, int line, const char *what);
 void check_equal(const char *file, int line, const char *what, int64_t got,

@@ -1,4 +1,4 @@
-/* What cases are drawn, and how they are called. Without state. */
+/* Draws cases, and names them. Without state. */
 #include "tests/support/coll_case.h"
 
 #include <inttypes.h>

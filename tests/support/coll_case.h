@@ -1,4 +1,4 @@
-/* One collective with everything that it can be told, as tests draw it. */
+/* One collective with all its arguments, as tests draw it. */
 #ifndef XYL_TESTS_COLL_CASE_H
 #define XYL_TESTS_COLL_CASE_H
 

@@ -61,7 +61,7 @@ static void affine_compose(void *result, const void *left, const void *right,
     }
 }
 
-/* Element `index` of what `rank` contributes. */
+/* Writes element `index` of a rank's contribution. */
 static void element(const coll_run_t *run, uint32_t rank, size_t index,
                     char *to)
 {
@@ -156,7 +156,7 @@ static int is_root(const coll_rank_t *rank)
     return rank->rank == rank->run->c.root;
 }
 
-/* Where this rank's result is; NULL: it has none. */
+/* This rank's result; NULL: it has none. */
 static const char *result_of(const coll_rank_t *rank)
 {
     return is_bcast(rank->run) || is_root(rank) ? rank->recv : NULL;

@@ -1,6 +1,6 @@
 /* One collective on all ranks of a team over the fabric: buffers between
- * guards, requests, callbacks that check their own rules, and a reference that
- * is computed without the library. */
+ * guards, requests, callbacks that check their own rules, and the expected
+ * result, computed without the library. */
 #ifndef XYL_TESTS_COLL_RUN_H
 #define XYL_TESTS_COLL_RUN_H
 
@@ -48,7 +48,7 @@ typedef struct coll_run {
 /* teams[i]: rank i's handle, for all ranks of the team; NULL: the world. */
 void coll_run_init(coll_run_t *run, fabric_t *fabric, xylem_team_t **teams,
                    uint32_t ranks, const coll_case_t *c, uint64_t salt);
-/* Frees what requests are left and checks the guards. */
+/* Frees the requests that are left, and checks the guards. */
 void coll_run_fini(coll_run_t *run);
 
 /* Starts one rank (init first, when persistent). */
@@ -56,7 +56,7 @@ xylem_status_t coll_run_start(coll_run_t *run, uint32_t rank);
 void coll_run_start_all(coll_run_t *run);
 /* Fills the buffers for a further start of a persistent run. */
 void coll_run_refill(coll_run_t *run, uint64_t salt);
-/* Those of one rank, with the same contents again. */
+/* Refills one rank's buffers with the same contents. */
 void coll_run_refill_rank(coll_run_t *run, uint32_t rank);
 
 /* A fabric_script_t: releases parts, until every live rank has completed its

@@ -13,7 +13,7 @@
 #include "tests/support/check.h"
 
 enum {
-    SLICES_MAX = 4000000, /* of one run: far beyond any test */
+    SLICES_MAX = 4000000, /* of one run: far more than any test needs */
     DRY_EVENTS_MAX = 400000000,
     DUMP_LINES_MAX = 40,
     SETTINGS_MAX = 8,
@@ -100,7 +100,7 @@ static sim_time_t up_to_ns(uint64_t *random, uint32_t most)
     return random_below(random, most + 1) * SIM_NS;
 }
 
-/* What things cost: clocks of ranks drift apart, and the interfaces and the
+/* Draws costs, so that clocks of ranks drift apart, and the interfaces and the
  * memory of a node become busy. */
 static void draw_costs(uint64_t *random, sim_machine_t *machine)
 {
@@ -249,8 +249,7 @@ fabric_t *fabric_create(uint32_t ranks, const fabric_options_t *options)
     return fabric;
 }
 
-/* A context would free it; here whoever has it is to do that, the library
- * too. */
+/* A context would free them; here each owner must, the library too. */
 static void check_requests_are_freed(fabric_t *fabric)
 {
     const xylem_request_t *request;
@@ -312,7 +311,7 @@ uint64_t fabric_trace(const fabric_t *fabric)
     return counts.fingerprint;
 }
 
-/* Who waits for what, as comments of the test's output. */
+/* Prints which rank waits for what, as comments of the test's output. */
 static void dump(const fabric_t *fabric)
 {
     char *text = NULL, *line, *rest = NULL;
@@ -334,7 +333,8 @@ static void dump(const fabric_t *fabric)
 
 /* ---- running ---- */
 
-/* What the test has done to a context from outside: its rank looks at it. */
+/* Has the rank of a context look at it, as the test has acted on the context
+ * from outside. */
 static void wake_busy(fabric_t *fabric)
 {
     uint32_t i;

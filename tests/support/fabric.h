@@ -1,20 +1,18 @@
 /* The simulated world for tests that act from outside of it: ranks of one
  * process, the net between them, and a loop that lets a bounded number of
- * events happen, asks whether what the test waits for is there, and lets the
- * test do something meanwhile.
+ * events happen, asks whether the test's condition holds, and lets the test act
+ * meanwhile.
  *
- * The net keeps the contract of progress/net/net.h and uses the freedom that it
- * leaves: messages with different tags overtake each other, completions come
- * late and in any order, inside the call or after it. The seed also draws the
- * machine: who moves the bytes and in which protocol, how many messages wait at
- * a rank, whether ranks share cores, what things cost. So a run can be
- * repeated.
+ * The net keeps the contract of progress/net/net.h and uses its freedom:
+ * messages with different tags overtake each other, completions come late and
+ * in any order, inside the call or after it. The seed also draws the machine:
+ * the transports and protocols, how many messages wait at a rank, whether ranks
+ * share cores, and the costs. So a run can be repeated.
  *
- * Everything is watched: a buffer that is sent must not change before its
- * event, one that is received into is filled with garbage between the arrival
- * of its message and the event, an event must not be posted twice, and all
- * memory must come back. What is wrong fails the running case, with the seed
- * and the label.
+ * Everything is watched: a sent buffer must not change before its event, a
+ * receive buffer is filled with garbage between the arrival of its message and
+ * the event, an event must not be posted twice, and all memory must come back.
+ * An error fails the running case, with the seed and the label.
  */
 #ifndef XYL_TESTS_FABRIC_H
 #define XYL_TESTS_FABRIC_H
@@ -41,7 +39,7 @@ typedef struct fabric_options {
     int tells_failures; /* ranks to each other, beside their operations */
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
     int shares_memory;           /* the ranks of a node; NULL places: all */
-    int sees_memory;             /* and reads input of others where it lies */
+    int sees_memory;             /* and reads others' input in their memory */
     const sim_noise_t *noise;    /* borrowed until the end; may be NULL */
     const char *const *settings; /* after LOG=none; may be NULL */
     /* Fails this allocation (1: the first) of all that the contexts make;
@@ -59,37 +57,37 @@ fabric_t *fabric_create(uint32_t ranks, const fabric_options_t *options);
  * destroyed or memory is not given back. NULL is allowed. */
 void fabric_destroy(fabric_t *fabric);
 
-/* For all that simulator/world.h offers: times, the program of a rank, faults,
- * counts. */
+/* The world, for times, the program of a rank, faults and counts
+ * (simulator/world.h). */
 sim_world_t *fabric_sim(fabric_t *fabric);
 xylem_context_t *fabric_context(fabric_t *fabric, uint32_t rank);
 xylem_team_t *fabric_world(fabric_t *fabric, uint32_t rank);
 
-/* What the seed has drawn. */
+/* The machine that the seed has drawn. */
 const sim_machine_t *fabric_machine(const fabric_t *fabric);
 
-/* Lets time pass, and what is to happen meanwhile happen. */
+/* Lets time pass, with all events meanwhile. */
 void fabric_advance(fabric_t *fabric, sim_time_t time);
 
-/* What the test is about, for the text of failures. Copied. */
+/* Names the test in the text of failures. Copied. */
 void fabric_label(fabric_t *fabric, const char *label);
 
-/* What a run waits for, and what the test itself does meanwhile. */
+/* The condition that a run waits for, and the test's own actions meanwhile. */
 typedef struct fabric_script {
     int (*is_done)(void *arg);
     unsigned (*act)(void *arg); /* returns the things done; may be NULL */
     void *arg;
 } fabric_script_t;
 
-/* Lets things happen, a few at a time, until script->is_done. Returns 1; or 0
- * when nothing is left to happen and it is not: the running case then fails,
- * with a dump of who waits for what. */
+/* Lets events happen, a few at a time, until script->is_done. 0: no event is
+ * left before that; the running case fails, with a dump of which rank waits for
+ * what. */
 int fabric_run_until(fabric_t *fabric, const fabric_script_t *script);
 /* Until nothing is left to happen. */
 void fabric_run_dry(fabric_t *fabric);
 
-/* `rank` dies: it does nothing any more, what is on its way to or from it may
- * get lost, and within `notice_max` microseconds each of the others is told. */
+/* `rank` dies: it does nothing any more, messages to or from it may get lost,
+ * and within `notice_max` microseconds each of the others is told. */
 void fabric_kill(fabric_t *fabric, uint32_t rank, uint32_t notice_max);
 /* Brings a dead rank back to an empty world, where its operations fail and can
  * be freed. */

@@ -1,12 +1,12 @@
-/* A library that takes the place of libxylem-cuda: GPUs whose memory the
- * processor must not touch, where none is. Memory of a device is mapped twice,
- * once without any rights, at the address that programs get, and once for this
- * library; so whoever takes such an address for an ordinary one dies. Work on a
- * stream is done late, when the stream is asked for the third time whether it
- * has. FAKE_CUDA_DEVICES says how many devices there are; 2. FAKE_CUDA_OPENS
- * says how many allocations of others a process may have open; any number.
- * FAKE_CUDA_REACH=none: no device reads memory of another one.
- * FAKE_CUDA_MPS=1: processes share devices through MPS. */
+/* A library in place of libxylem-cuda, which plays GPUs whose memory the
+ * processor must not touch. Memory of a device is mapped twice, once without
+ * any rights, at the address that programs get, and once for this library; so a
+ * process that uses such an address as an ordinary one dies. Work on a stream
+ * is done late, at the third question whether it has ended. FAKE_CUDA_DEVICES
+ * is the number of devices (2), FAKE_CUDA_OPENS how many allocations of others
+ * a process may have open (any number). FAKE_CUDA_REACH=none: no device reads
+ * memory of another one. FAKE_CUDA_MPS=1: processes share devices through MPS.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ typedef struct map {
     size_t bytes;
     int device, file;
     uint64_t buffer;
-    pid_t of_process; /* of whom it has been opened; 0: its own */
+    pid_t of_process; /* the owner, if it has been opened; 0: this one */
     uintptr_t of_base;
 } map_t;
 
@@ -77,7 +77,7 @@ static map_t *map_of(const void *address)
     return NULL;
 }
 
-/* Where this library may touch it. */
+/* The address by which this library may touch it. */
 static char *touchable(const void *address)
 {
     const union {
@@ -204,9 +204,9 @@ static void fake_host_give(void *memory)
     free(memory);
 }
 
-/* What a kernel does not see ends the program, as it would a GPU's work: memory
- * of the processor that is not pinned, memory of another device that has not
- * been opened for this one, and what lies behind an allocation. */
+/* An address that a kernel cannot see ends the program, as it would end a GPU's
+ * work: memory of the processor that is not pinned, memory of another device
+ * that has not been opened for this one, and bytes behind an allocation. */
 static void must_be_seen(const xyl_cuda_stream_t *stream, const void *address,
                          uint64_t bytes)
 {
@@ -276,7 +276,7 @@ static void repack_do(const xyl_cuda_repack_t *repack)
     int64_t to_first = xyl_pieces_place(&repack->to_pieces, repack->to_at);
     int64_t from_first =
         xyl_pieces_place(&repack->from_pieces, repack->from_at);
-    /* Where elements begin there need not be any memory. */
+    /* There need not be any memory where elements begin. */
     char *to = touchable(repack->to + to_first) - to_first;
     const char *from = touchable(repack->from + from_first) - from_first;
     uint64_t i;
@@ -470,7 +470,7 @@ static int has_enough_open(void)
     return count >= atoi(most);
 }
 
-/* Another allocation of that process, where this one lies. */
+/* 1: another allocation of that process is still open where this one lies. */
 static int is_open_still(const handle_t *handle)
 {
     map_t *map;
@@ -536,7 +536,7 @@ static int fake_stream_number(void *stream, uint64_t *number_out)
     return (uintptr_t)stream % 2 != 0 ? ERROR : 0;
 }
 
-/* What has been begun on such streams has ended. */
+/* The work on such streams has already ended. */
 static int fake_stream_write(void *stream, uint64_t *word, uint64_t value)
 {
     (void)stream;

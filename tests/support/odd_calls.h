@@ -1,6 +1,5 @@
-/* Calls that are told apart by what they are: collectives, lengths, roots,
- * operations, settings. For tests where ranks call different ones. On the
- * public interface only. */
+/* Calls that differ in collective, length, root, operation or settings, for
+ * tests in which ranks make different ones. On the public interface only. */
 #ifndef XYL_TESTS_SUPPORT_ODD_CALLS_H
 #define XYL_TESTS_SUPPORT_ODD_CALLS_H
 
@@ -16,13 +15,13 @@ typedef struct odd_kind {
     const char *algorithm; /* NULL: the library's choice */
     size_t segment_bytes;
     uint32_t flags;
-    int is_skewed; /* where blocks vary the last has an element of the first */
+    int is_skewed; /* if blocks vary, the last has an element of the first */
 } odd_kind_t;
 
 extern const odd_kind_t odd_kinds[ODD_KINDS];
 
-/* One rank's. Blocks of those whose blocks may vary are all alike, unless they
- * are skewed, one behind the other; neighbours are those in a ring. */
+/* One rank's call. Blocks that may vary are all alike, unless they are skewed,
+ * and lie one behind the other; neighbours are those in a ring. */
 typedef struct odd_call {
     xylem_coll_args_t args;
     uint64_t counts[ODD_RANKS_MAX], displs[ODD_RANKS_MAX];
@@ -33,7 +32,7 @@ typedef struct odd_call {
 /* Buffers have ODD_ROOM bytes each; `call` stays where it is. */
 void odd_call_init(odd_call_t *call, const odd_kind_t *kind, uint32_t rank,
                    uint32_t ranks, const void *send, void *recv);
-/* Bytes that it may write, from the beginning of the buffer on. */
+/* The bytes that the call may write, from the begin of the buffer on. */
 size_t odd_call_written(const odd_kind_t *kind, uint32_t ranks);
 
 #endif

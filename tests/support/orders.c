@@ -91,7 +91,7 @@ static void add(orders_t *orders, scenes_t *scenes)
     scenes_add(scenes, orders->now);
 }
 
-/* What may come after `scene`. */
+/* Finds all scenes that may follow `scene`. */
 static void expand(orders_t *orders, const void *scene, scenes_t *scenes)
 {
     uint32_t seat, moves = 0;

@@ -1,6 +1,6 @@
 /* Seats that step through a protocol over words that they share: in every order
- * of their accesses, with and without one that stops for ever while it works,
- * or in orders by chance. A test embeds orders_t in what it plays. */
+ * of their accesses, with and without a seat that stops for ever while it
+ * works, or in orders by chance. A test embeds orders_t in its own state. */
 #ifndef XYL_TESTS_ORDERS_H
 #define XYL_TESTS_ORDERS_H
 
@@ -11,13 +11,13 @@
 
 enum { ORDERS_NOBODY = 255, ORDERS_SEATS_MAX = 9 };
 
-/* How a seat comes to rest that can do nothing: in real jobs it says that it
- * sleeps, looks once more, and then whoever wakes it ends its sleep. In the
- * simulator it rests at once, and is given later whatever was set meanwhile. */
+/* The rest of a seat that can do nothing. In real jobs it says that it sleeps,
+ * looks once more, and sleeps until another seat wakes it. In the simulator it
+ * rests at once, and later gets all that was set meanwhile. */
 typedef enum rest { AWAKE, NEWS, ANNOUNCED, ASLEEP } rest_t;
 
-/* The beginning of a scene, which is all there is, and compared by its bytes.
- */
+/* The begin of a scene, which is the whole state of a test; scenes are compared
+ * by their bytes. */
 typedef struct orders_scene {
     uint8_t rest[ORDERS_SEATS_MAX];
     uint8_t stopped; /* a seat, or NOBODY */
@@ -27,14 +27,14 @@ typedef struct orders_scene {
 typedef struct orders orders_t;
 
 typedef struct orders_ops {
-    /* Up to and with one access to what is shared. */
+    /* Runs up to and with one access to a shared word. */
     void (*step)(orders_t *orders, uint32_t seat);
     int (*is_done)(const orders_t *orders, uint32_t seat);
-    /* It is between two accesses, where it may stop. */
+    /* 1: the seat is between two accesses, where it may stop. */
     int (*works)(const orders_t *orders, uint32_t seat);
-    /* Clears what does not matter any more, and is no difference. */
+    /* Clears members that no longer matter, so that they make no difference. */
     void (*forget)(orders_t *orders);
-    /* Nobody can go on. */
+    /* Checks the scene in which no seat can go on. */
     void (*check_end)(orders_t *orders);
 } orders_ops_t;
 
@@ -50,7 +50,7 @@ struct orders {
     uint32_t ranks[ORDERS_SEATS_MAX], readers[ORDERS_SEATS_MAX];
 };
 
-/* `now` is at rest for nobody; ranks are seats. */
+/* In `now` no seat rests; ranks are seats. */
 void orders_init(orders_t *orders, const orders_ops_t *ops);
 xyl_seats_t orders_seats(orders_t *orders, uint32_t seat);
 void orders_wrong(orders_t *orders, const char *what);

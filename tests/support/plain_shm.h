@@ -1,6 +1,6 @@
 /* Shared memory for tests of one thread: ordinary memory, in which every seat
- * sees at once what another has stored, and which remembers who was woken.
- * What is to happen in the middle of a call is a hook. */
+ * sees other seats' stores at once, and which counts wake-ups. A hook acts in
+ * the middle of a call. */
 #ifndef XYL_TESTS_PLAIN_SHM_H
 #define XYL_TESTS_PLAIN_SHM_H
 
@@ -17,7 +17,7 @@ typedef struct plain_node {
     uint64_t key;
     uint32_t users;
     int is_empty; /* nothing can be attached */
-    /* Of each rank: how often it was woken. */
+    /* [rank]: how often it was woken. */
     uint32_t woken[PLAIN_SHM_RANKS];
     /* Called once, before or after the next swap, if not NULL. */
     void (*before_swap)(void *arg);

@@ -100,8 +100,8 @@ static uint64_t block_bytes(const program_case_t *c, uint32_t seat)
     }
 }
 
-/* What `owner` has for or from `seat` in its large buffer. Seats that exchange
- * blocks have as much for each other, so that it can be done in place. */
+/* The bytes for or from `seat` in the large buffer of `owner`. Two seats have
+ * equally many for each other, so that an exchange can be in place. */
 static uint64_t bytes_between(const program_case_t *c, uint32_t owner,
                               uint32_t seat)
 {
@@ -293,14 +293,14 @@ static const unsigned char *sent(const program_run_t *run, uint32_t seat,
     return own->initial + own->at[XYL_BUFFER_SEND] + at;
 }
 
-/* What a seat gives to an allgather, or to the root. */
+/* The bytes that a seat gives to an allgather, or to the root. */
 static const unsigned char *given(const program_run_t *run,
                                   const program_case_t *c, uint32_t seat)
 {
     return sent(run, seat, is_in_place(c, seat) ? recv_at(c, seat, seat) : 0);
 }
 
-/* What seats [0, end) have at `at`, combined. */
+/* Combines the elements of seats [0, end) at `at`. */
 static void expect_combined(const program_run_t *run, const program_case_t *c,
                             uint32_t number, uint32_t end, uint64_t at)
 {
@@ -338,8 +338,8 @@ static void combine_by_groups(const program_run_t *run, const program_case_t *c,
     }
 }
 
-/* Level by level, each group in the order of those below it; `sums` has room
- * for what each seat has. */
+/* Combines level by level, in each group in the order of its parts; `sums` has
+ * room for each seat's bytes. */
 static void combine_by_levels(const program_run_t *run, const program_case_t *c,
                               unsigned char *to, unsigned char *sums,
                               uint64_t bytes)
@@ -461,7 +461,7 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
         is_in_place(c, seat) ? blocks->recv_at : blocks->send_at;
 }
 
-/* Those that fit do so on all seats. */
+/* An algorithm that fits does so on all seats. */
 static const xyl_algorithm_t *nth_that_fits(const xyl_problem_t *problem,
                                             uint32_t n, uint32_t *count_out)
 {
@@ -542,8 +542,8 @@ static void write_program(program_run_t *run, const program_case_t *c,
     algorithm_of(c, &problem)->program(&problem, program);
 }
 
-/* As a stage does, when all have told what they have; and as it may have done
- * in a run before. */
+/* Cuts as a stage does when all seats have told their lengths; and as it may
+ * have done in an earlier run. */
 static void cut_late(program_run_t *run, const program_case_t *c)
 {
     uint64_t random = random_mix(c->salt), largest = 0;

@@ -1,6 +1,6 @@
-/* A problem for node programs, with memory for all seats and what must be
- * there in the end, computed from what a collective is. Each seat's memory is
- * one array, in which the buffers lie between guards. */
+/* A problem for node programs, with memory for all seats and the expected
+ * result, computed from the collective's definition. Each seat's memory is one
+ * array, in which the buffers lie between guards. */
 #ifndef XYL_TESTS_PROGRAM_CASE_H
 #define XYL_TESTS_PROGRAM_CASE_H
 
@@ -22,7 +22,7 @@ typedef struct program_case {
     uint32_t seats, root;
     uint64_t count;       /* elements of the message, or of the largest block */
     size_t element_bytes; /* 1 or 8 */
-    int in_place;         /* where the collective has that */
+    int in_place;         /* if the collective has that */
     int varies;           /* v forms, reduce_scatter: blocks differ */
     int is_level;         /* of several */
     uint64_t gap;         /* gather, scatter: between the blocks of the root */
@@ -36,12 +36,12 @@ typedef struct program_case {
                         it must be that of groups */
     uint64_t salt;
     const xyl_limits_t *limits; /* NULL: the built-in ones */
-    const char *algorithm;      /* NULL: `salt` draws one that fits; where it
-                                   does not fit the first of the registry that
-                                   does, as for "node" */
+    const char *algorithm;      /* NULL: `salt` draws one that fits. If it does
+                                   not fit: the registry's first that does, as
+                                   for "node" */
 } program_case_t;
 
-/* What is cut anywhere has elements of one byte. */
+/* 1: elements have one byte, as blocks may be cut anywhere. */
 int program_case_is_of_bytes(xylem_coll_t coll);
 int program_case_varies(xylem_coll_t coll);
 int program_case_has_groups(xylem_coll_t coll); /* when it is short */
@@ -51,10 +51,10 @@ uint64_t program_case_window_min(const program_case_t *c);
 /* Writes the programs and fills the memory. */
 void program_case_init(program_run_t *run, const program_case_t *c);
 void program_case_fini(program_run_t *run);
-/* Fails the running case, with what the run says is wrong. */
+/* Fails the running case, with the run's mistake. */
 void program_case_complain(const program_run_t *run, const program_case_t *c);
-/* Runs it once, or in up to so many orders, and complains if need be; returns
- * the orders that were tried. */
+/* Runs the case once, or in up to so many orders, and complains about mistakes;
+ * returns the number of orders tried. */
 uint64_t program_case_try(const program_case_t *c, uint64_t seed,
                           uint64_t orders_max);
 program_run_options_t program_case_options(const program_case_t *c,

@@ -1,8 +1,8 @@
 /* The inside of program_run, for the files that make it up:
  *
- *   program_orders.c  in which order things happen, and what is there at the
- * end program_run.c     what may happen, and what then does program_watch.c who
- * touches which bytes, and what comes before what
+ *   program_orders.c  the order of steps, and the check at the end
+ *   program_run.c     the steps that may happen, and their effects
+ *   program_watch.c   which seat touches which bytes, and in what order
  */
 #ifndef XYL_TESTS_PROGRAM_INSIDE_H
 #define XYL_TESTS_PROGRAM_INSIDE_H
@@ -20,7 +20,7 @@ typedef struct strand {
     uint32_t slice;
     uint64_t added;    /* COMBINE, COLLECT: bits of slices */
     uint32_t *clock;   /* [strands] */
-    uint32_t priority; /* where strands are not equal */
+    uint32_t priority; /* if strands are not equal */
 } strand_t;
 
 /* Bytes of a region that a strand has touched. */
@@ -40,25 +40,25 @@ typedef struct region {
 } region_t;
 
 typedef struct post {
-    uint32_t value, seat; /* whom it is for */
+    uint32_t value, seat; /* its receiver */
     uint32_t *clock;
 } post_t;
 
-/* Of one seat, in the piece. */
+/* The counts of one seat, in the piece. */
 typedef struct counts {
     post_t *posts;
     uint32_t count, capacity;
     uint32_t strand; /* that posts them */
 } counts_t;
 
-/* What goes by one seat's line. */
+/* The parcel in one seat's line. */
 typedef struct parcel {
     post_t post; /* no clock: it is not there */
     unsigned char *bytes;
     uint64_t length;
 } parcel_t;
 
-/* Of one seat, in the whole run. */
+/* The state of one seat, in the whole run. */
 typedef struct program_run_state {
     uint64_t segments;
     int takes_segments;
@@ -104,8 +104,8 @@ int program_mistake(program_run_t *run, const char *format, ...)
 enum { PROGRAM_LINE, PROGRAM_INPUT, PROGRAM_OWN, PROGRAM_BOARD };
 region_t *program_region(const program_run_t *run, int kind, uint32_t seat);
 
-/* The first step that publishes what others read where it lies; NULL: the seat
- * has none, or its input is copied. */
+/* The first step that publishes input that others read in this seat's memory;
+ * NULL: the seat has none, or its input is copied. */
 const xyl_step_t *program_shared(const program_run_t *run, uint32_t seat);
 
 /* The bytes of a spot, which the strand reads or writes now; NULL: it must
@@ -118,7 +118,7 @@ int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
                        uint32_t seat);
 int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
                       uint32_t seat);
-/* The receiver waits for what HAND posts, not for a count of the sender. */
+/* 1: the receiver waits for HAND's post, not for a count of the sender. */
 static inline int program_has_own_post(xyl_form_t form)
 {
     return xyl_form_is_by_line(form) || form == XYL_FORM_TOLD_PEER;
@@ -133,7 +133,7 @@ const post_t *program_count(const program_run_t *run, uint32_t seat,
 /* The strand has seen the post. */
 int program_see(program_run_t *run, strand_t *strand, const post_t *post);
 
-/* Steps for who shares its input alone. */
+/* 1: the step is only for a seat that shares its input, and left out here. */
 int program_is_left_out(const program_run_t *run, const strand_t *strand,
                         const xyl_step_t *step);
 /* The seat's other strands are at their end; and the strand has seen it. */
@@ -164,7 +164,7 @@ int program_sum_do(program_run_t *run, strand_t *strand,
 /* At the end of a piece. */
 void program_sums_free(program_run_t *run);
 
-/* What is wrong with the programs is found before they run. */
+/* Finds mistakes of the programs before they run. */
 int program_check(program_run_t *run);
 void program_begin(program_run_t *run);
 void program_end(program_run_t *run);
@@ -173,14 +173,14 @@ void program_end(program_run_t *run);
 void program_piece_begin(program_run_t *run, uint64_t number);
 /* All seats have ended the first piece. */
 void program_first_end(program_run_t *run);
-/* Finds what may happen now; 0: nothing, or something was wrong. */
+/* Finds the steps that may happen now; 0: there is none, or a mistake. */
 int program_may_go_on(program_run_t *run);
-/* Which of it, by chance; and does it. */
+/* Draws one of these steps, and does it. */
 uint32_t program_draw(program_run_t *run);
 void program_do(program_run_t *run, uint32_t which);
-/* All have read what the seat shares, and it knows. */
+/* Checks that all have read the input that the seat shares, and it knows. */
 int program_check_shared(program_run_t *run, uint32_t seat);
-/* All have come to their end. */
+/* Checks that all seats have come to their ends. */
 int program_check_ends(program_run_t *run);
 
 #endif

@@ -1,7 +1,7 @@
-/* Which order things take. Every order is gone through by choices: a run of the
- * piece takes the choices of the one before but for the last that has another
- * left, and ends where it comes to a state that has been there. What is watched
- * does not depend on how a state was come to. */
+/* The order of steps. To go through every order, a run of the piece repeats the
+ * choices of the run before, except the last one that has an alternative, and
+ * ends at a state that was seen before. The checks do not depend on the way to
+ * a state. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static uint64_t state_of(const program_run_t *run)
     return hash == 0 ? 1 : hash;
 }
 
-/* 1: it has been there. When there is no room all are new. */
+/* 1: the state was seen before. If there is no room, all states are new. */
 static int is_known(program_run_piece_t *piece, uint64_t state)
 {
     uint32_t at = (uint32_t)state % STATES;
@@ -108,7 +108,7 @@ static int next_choices(program_run_piece_t *piece)
     return 0;
 }
 
-/* What a piece changes for good. */
+/* The state that a piece changes for good. */
 typedef struct before {
     unsigned char *memory, *has_come, *is_told;
     uint32_t touches;
@@ -199,7 +199,7 @@ static int piece_every_order(program_run_t *run, uint64_t number)
             is_good = run->mistake[0] == '\0' && program_check_ends(run);
     } while (is_good && ++orders < run->options->orders_max &&
              next_choices(piece));
-    /* The next piece needs what this one leaves. */
+    /* The next piece needs the state that this one leaves. */
     if (is_good && !has_ended) {
         before_put(run, before);
         is_good = piece_once(run, number);

@@ -33,7 +33,7 @@ void program_run_fini(program_run_t *run)
 
 /* ---- what can be said without running ---- */
 
-/* Where the form says that the block is there is room for it. */
+/* Checks that the place of the form has room for the block. */
 static int check_form(program_run_t *run, uint32_t seat, const xyl_step_t *step)
 {
     uint64_t room = UINT64_MAX, cell = run->all[seat].program.cell;
@@ -130,7 +130,7 @@ static void region_fini(region_t *region)
     free(region->touches);
 }
 
-/* What has not come yet cannot be right. */
+/* Spoils input that has not come yet, so that it cannot be right. */
 static void state_init(program_run_seat_t *seat, unsigned char *memory)
 {
     program_run_state_t *state = program_array(1, sizeof *state);
@@ -312,7 +312,7 @@ static const xyl_step_t *step_of(const program_run_t *run,
     return &run->all[strand->seat].program.steps[strand->step];
 }
 
-/* `but`: whose count does not matter. */
+/* `but`: the seat whose count does not matter. */
 static int all_have(const program_run_t *run, uint32_t value, uint32_t but)
 {
     uint32_t seat;
@@ -349,8 +349,8 @@ int program_has_segment(const program_run_t *run, uint32_t seat,
     return index >= state->segments || state->has_come[index];
 }
 
-/* One that all have published and nobody has taken, the seat's own share first;
- * as many as there are: none is there. */
+/* A slice that all have published and no seat has taken, the seat's own share
+ * first; the number of slices: there is none. */
 static uint32_t slice_to_claim(const program_run_t *run, const strand_t *strand,
                                const xyl_step_t *step)
 {
@@ -657,7 +657,7 @@ uint32_t program_draw(program_run_t *run)
     return best;
 }
 
-/* Whether any strand of the seat knows of any of the other. */
+/* 1: some strand of the seat knows of some strand of the other. */
 static int has_heard(const program_run_t *run, uint32_t seat, uint32_t other)
 {
     const program_run_piece_t *piece = run->piece;

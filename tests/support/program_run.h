@@ -2,23 +2,22 @@
  * board, stage and engine, in a random order of everything that may happen, or
  * in every order.
  *
- * One piece is run after the other, although a stage has several under way: it
- * is looked at what they touch. While they run it is watched that nobody relies
- * on luck:
+ * Pieces run one after the other, although a stage has several under way; so
+ * the bytes that they touch are compared. While they run, the tests check that
+ * no seat relies on luck:
  *
- *   - a step reads of what is shared only bytes that were written in this
- *     piece, and writes only its seat's input and line, or what is behind all
- *     inputs;
+ *   - a step reads in shared memory only bytes that were written in this piece,
+ *     and writes only its seat's input and line, or bytes behind all inputs;
  *   - two steps that touch the same bytes, one writing, have an order: one
  *     follows from the other by strands, posts and waits. This holds for the
- *     user's memory too, where strands and pieces of a seat share it;
+ *     user's memory too, if strands and pieces of a seat share it;
  *   - counts grow, posted by one strand of each seat, words are posted once,
  *     and each is for the seat that waits for it;
- *   - input that is read where it lies is not written meanwhile, and its seat
- *     ends only when it knows that all have read;
- *   - segments are taken when they have come, and told of once, when their
+ *   - input that others read in a seat's memory is not written meanwhile, and
+ *     the seat ends only when it knows that all have read;
+ *   - segments are taken when they have come, and emitted once, when their
  *     output is right;
- *   - everybody gets to the end, and what is there in the end is right.
+ *   - all seats get to the end, with the right result.
  *
  * One thread. */
 #ifndef XYL_TESTS_PROGRAM_RUN_H
@@ -34,7 +33,7 @@ typedef struct program_run_options {
     uint64_t seed;
     program_run_combine_fn combine; /* NULL: there are no reductions */
     uint64_t window_bytes;          /* no piece has more */
-    int is_barrier;      /* nobody leaves before it has heard of all */
+    int is_barrier;      /* no seat leaves before it has heard of all */
     uint64_t orders_max; /* of a piece's steps that are tried; 0: one, drawn by
                             `seed`. run->orders says how many there were */
 } program_run_options_t;
@@ -45,7 +44,7 @@ typedef struct program_run_seat {
     unsigned char *initial, *expected; /* [memory_bytes], the caller's */
     uint64_t memory_bytes;
     uint64_t at[2];
-    /* Where segments come and go singly: of the whole message. */
+    /* If segments come and go singly: of the whole message. */
     int has_input, has_output; /* the former in `input`, the latter in RECV */
     xyl_buffer_t input;
     uint64_t total;
@@ -65,7 +64,7 @@ typedef struct program_run {
 
 void program_run_init(program_run_t *run, uint32_t seats);
 void program_run_fini(program_run_t *run);
-/* Runs them; any number of times. 0: `mistake` says what is wrong. */
+/* Runs the programs; any number of times. 0: `mistake` says what is wrong. */
 int program_run_go(program_run_t *run, const program_run_options_t *options);
 
 #endif

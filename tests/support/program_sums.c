@@ -12,7 +12,7 @@ static xyl_position_t further(xyl_position_t spot, uint64_t by)
     return spot;
 }
 
-/* What a seat gives to a reduction. */
+/* A seat's operand in a reduction. */
 static const unsigned char *operand(program_run_t *run, const strand_t *strand,
                                     const xyl_step_t *step, uint32_t seat,
                                     uint64_t at, uint64_t bytes)
@@ -113,8 +113,8 @@ int program_sum_may(const program_run_t *run, const strand_t *strand,
     return 0;
 }
 
-/* What a seat brings is kept until all have come, and then combined in their
- * order: what is paired with what is pairs.h's. */
+/* Keeps a seat's contribution until all have come, and then combines them in
+ * their order; pairs.h has the real pairs. */
 static void pair(program_run_t *run, const strand_t *strand,
                  const xyl_step_t *step, uint32_t slice, unsigned char *to,
                  const unsigned char *own, uint64_t bytes)
@@ -135,7 +135,7 @@ static void pair(program_run_t *run, const strand_t *strand,
             run->options->combine(to, to, parts + seat * bytes, bytes);
 }
 
-/* Whoever adds has the sum alone, after all who had it before. */
+/* A seat that adds has the sum alone, after all seats that had it before. */
 static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                uint32_t slice, uint64_t bytes)
 {

@@ -94,7 +94,7 @@ int program_check_shared(program_run_t *run, uint32_t seat)
     return 1;
 }
 
-/* What is not published yet has no name. */
+/* Checks that input is published before it is named. */
 static int check_named(program_run_t *run, const strand_t *strand,
                        uint32_t seat)
 {
@@ -125,7 +125,7 @@ static int is_own(xyl_buffer_t buffer)
     return xyl_buffer_is_private(buffer);
 }
 
-/* The seat whose own memory it is; `seats`: none. */
+/* The seat that owns the memory; `seats`: none. */
 static uint32_t owner_of(const program_run_t *run, const strand_t *strand,
                          xyl_position_t spot, int writes)
 {
@@ -171,8 +171,9 @@ static int may_touch(program_run_t *run, const strand_t *strand,
     return 1;
 }
 
-/* A stage begins one piece after the other, and what waits for nothing and is
- * short is done then. Else nothing is before what another piece does. */
+/* 1: the touch comes before the strand's present step. A stage begins one piece
+ * after the other, and then does short steps that wait for nothing. No other
+ * step comes before those of a later piece. */
 static int is_after(const program_run_t *run, const strand_t *strand,
                     const touch_t *touch)
 {
@@ -201,7 +202,7 @@ static int check_order(program_run_t *run, const strand_t *strand,
     return 1;
 }
 
-/* What is shared is read after it was written. */
+/* Checks that shared bytes are read after they were written. */
 static int check_written(program_run_t *run, const strand_t *strand,
                          const region_t *region, const touch_t *now)
 {
@@ -231,7 +232,7 @@ static uint64_t place_of(const program_run_t *run, const strand_t *strand,
 
     if (owner == run->seats)
         return spot.at;
-    if (!is_own(spot.buffer)) { /* as far from its beginning as in the window */
+    if (!is_own(spot.buffer)) { /* as far from its begin as in the window */
         publish = program_shared(run, owner);
         spot.buffer = publish->from.buffer;
         spot.at += publish->from.at - publish->to.at - publish->further +
@@ -282,7 +283,7 @@ unsigned char *program_touch(program_run_t *run, const strand_t *strand,
 
 /* ---- posts ---- */
 
-/* What the strand does from now on is not known by this post. */
+/* Fills a post; it does not know the strand's later steps. */
 static void post_fill(const program_run_t *run, post_t *post, strand_t *strand,
                       uint32_t value, uint32_t seat)
 {
@@ -344,7 +345,7 @@ static int has_head(const xyl_step_t *step)
            step->transfer.form == XYL_FORM_BETWEEN_LENGTH;
 }
 
-/* In a cell, behind its length. */
+/* Hands a block in a cell, behind its length. */
 static int hand_in_cell(program_run_t *run, strand_t *strand,
                         const xyl_step_t *step)
 {
@@ -378,7 +379,7 @@ static parcel_t *parcel_between(program_run_t *run, const strand_t *strand,
     return NULL;
 }
 
-/* What lies there now is what is read there, whenever that is. */
+/* Offers a block: its present bytes must be read there, whenever that is. */
 int program_offer(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     parcel_t *parcel = parcel_between(run, strand, step->to);
@@ -435,7 +436,7 @@ int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     parcel->bytes = program_array(bytes, 1);
     parcel->length = step->cut.total;
     memcpy(parcel->bytes, from, bytes);
-    /* A seat's own line has its count; nobody else is woken. */
+    /* A seat's own line has its count; no other seat is woken. */
     if (step->to.seat == strand->seat &&
         !program_post_count(run, strand, 1, strand->seat))
         return 0;

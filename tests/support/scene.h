@@ -1,5 +1,5 @@
-/* Sends and receives by hand on the simulated net: posted by a rank's program
- * at a given time, with what became of them. */
+/* Sends and receives by hand on the simulated net: a rank's program posts them
+ * at a given time; with their outcomes. */
 #ifndef XYL_TESTS_SCENE_H
 #define XYL_TESTS_SCENE_H
 
@@ -33,14 +33,13 @@ struct post {
     sim_time_t completed; /* by the rank's clock */
 };
 
-/* `options` as for sim_world_create, but for the complaints, which the scene
- * counts, and for the log, which is quiet. */
+/* `options` as for sim_world_create, except that the scene counts complaints
+ * and keeps the log quiet. */
 void scene_init(scene_t *scene, const sim_options_t *options);
 void scene_fini(scene_t *scene);
 
-/* What the rank posts at `time`; it keeps its memory until scene_fini. The
- * bytes that are sent depend on rank, peer, tag and how many posts there were.
- */
+/* The rank posts at `time`; the post keeps its memory until scene_fini. The
+ * sent bytes depend on rank, peer, tag and the number of earlier posts. */
 post_t *scene_send(scene_t *scene, sim_time_t time, uint32_t rank,
                    uint32_t peer, uint64_t tag, size_t bytes);
 post_t *scene_recv(scene_t *scene, sim_time_t time, uint32_t rank, uint64_t tag,
@@ -54,7 +53,7 @@ void scene_cancel(post_t *post);
 
 /* Until nothing is left to happen, which a scene always comes to. */
 void scene_run(scene_t *scene);
-/* Checks that the receive ended well and has what was sent. */
+/* Checks that the receive ended well and has the sent bytes. */
 void scene_check(const post_t *recv, const post_t *send);
 
 #endif

@@ -1,6 +1,6 @@
-/* Scenes of a few actors, of which each is what the next step of one of them
- * makes of another: those that were seen, by two hashes of 64 bits, and those
- * that are still to be looked at. For tests that go through all orders. */
+/* Scenes of a few actors; a step of one actor makes a scene of another scene.
+ * Keeps the scenes that were seen, by two hashes of 64 bits, and those that are
+ * still to be looked at. For tests that go through all orders. */
 #ifndef XYL_TESTS_SCENES_H
 #define XYL_TESTS_SCENES_H
 

@@ -1,4 +1,4 @@
-/* What can be said of schedules without running them. */
+/* Checks of schedules without running them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,8 @@ static int buffers_overlap(const schedule_run_rank_t *rank)
            at[XYL_BUFFER_RECV] < at[XYL_BUFFER_SEND] + count[XYL_BUFFER_SEND];
 }
 
-/* What is written is one of the operands of a reduction or lies beside. */
+/* Checks that a reduction writes one of its operands, or memory apart from
+ * both. */
 static int operands_check(schedule_run_t *run, uint32_t rank,
                           xyl_action_t number)
 {
@@ -348,8 +349,8 @@ static int messages_match(schedule_run_t *run, const message_map_t *map)
     return 1;
 }
 
-/* The engine gives an operation as many sequence numbers as its labels take,
- * on each rank by what that one has. */
+/* The engine gives an operation as many sequence numbers as its labels take, on
+ * each rank by that rank's schedule. */
 static int sequences_check(schedule_run_t *run)
 {
     uint32_t first = run->all[0].schedule.labels / XYL_TEAM_SEGMENT_TAGS, own;

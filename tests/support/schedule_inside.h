@@ -1,4 +1,4 @@
-/* What schedule_run.c and schedule_check.c share. */
+/* Shared by schedule_run.c and schedule_check.c. */
 #ifndef XYL_TESTS_SCHEDULE_INSIDE_H
 #define XYL_TESTS_SCHEDULE_INSIDE_H
 

@@ -1,5 +1,4 @@
-/* The run itself; what can be said of schedules without running them is
- * schedule_check.c's. */
+/* The run itself; schedule_check.c checks schedules without running them. */
 #include "tests/support/schedule_run.h"
 
 #include <assert.h>
@@ -144,7 +143,7 @@ static void post_or_hold(schedule_run_t *run, uint32_t rank,
         post(run, rank, number);
 }
 
-/* Marks an action as finished; what has waited for it only is ready. */
+/* Marks an action as finished; actions that waited only for it are ready. */
 static void finish(schedule_run_t *run, uint32_t rank, xyl_action_t number)
 {
     schedule_run_rank_t *own = &run->all[rank];

@@ -1,14 +1,13 @@
 /* The schedules of all ranks for one problem, run in plain memory without the
  * library's engine, in a random order of everything that may happen.
  *
- * What is wrong with the schedules themselves is found without running them:
- * pieces outside their buffer, a send buffer that is written to, messages
- * without or with more than one counterpart or of another length, and hazards:
- * two actions of a rank that touch the same bytes, one of them writing, and
- * neither waits for the other, directly or through others. What is wrong with
- * them together shows in the run: ranks that wait for each other for ever, and
- * data that differ from what the caller expects. Receives spoil their place
- * when they are started and fill it when they finish.
+ * Mistakes of single schedules are found without running them: pieces outside
+ * their buffer, a send buffer that is written to, messages without or with more
+ * than one counterpart or of another length, and hazards (two actions of a rank
+ * that touch the same bytes, one of them writing, while neither waits for the
+ * other, directly or through others). Mistakes of the schedules together show
+ * in the run: ranks that wait for each other for ever, and wrong data. Receives
+ * spoil their place when they are started and fill it when they finish.
  *
  * One thread. */
 #ifndef XYL_TESTS_SCHEDULE_RUN_H
@@ -55,7 +54,7 @@ typedef struct schedule_run {
     schedule_run_rank_t *all;
     char mistake[200];    /* the first; empty: none */
     uint32_t early_ranks; /* that were done before the late one began */
-    uint64_t messages_done, elements_done; /* what was sent */
+    uint64_t messages_done, elements_done; /* sent */
     struct schedule_run_message *messages;
     uint32_t message_count;
     struct schedule_run_step *steps; /* that may happen now */
@@ -74,17 +73,16 @@ void schedule_run_fini(schedule_run_t *run);
 /* Gives a rank its memory, which the caller fills before each run. */
 void schedule_run_place(schedule_run_t *run, uint32_t rank,
                         uint64_t memory_count);
-/* Where SEND or RECV lies in it. */
+/* Finds SEND or RECV in that memory. */
 void schedule_run_buffer(schedule_run_t *run, uint32_t rank,
                          xyl_buffer_t buffer, uint64_t at, uint64_t count);
 
 /* Looks through the schedules; before any run. 0: `mistake` says what is
  * wrong. */
 int schedule_run_check(schedule_run_t *run);
-/* Looks for waits that the data do not demand: an action that waits, directly
- * or through others that do nothing, for one with which it has no byte in
- * common that either writes. Not for barriers, where waiting is all there is.
- * 0: the same. */
+/* Looks for waits that the data do not demand: an action waits, directly or
+ * through others that do nothing, for an action with which it shares no byte
+ * that either writes. Not for barriers, which only wait. 0: the same. */
 int schedule_run_check_waits(schedule_run_t *run);
 /* Runs them; any number of times. 0: the same. */
 int schedule_run_go(schedule_run_t *run, const schedule_run_options_t *options);

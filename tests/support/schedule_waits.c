@@ -1,4 +1,4 @@
-/* Whether the actions of a schedule wait for nothing that they need not. */
+/* Checks that the actions of a schedule have no needless waits. */
 #include <stdlib.h>
 
 #include "tests/support/schedule_inside.h"
@@ -34,7 +34,7 @@ static uint32_t stretches_of(const schedule_run_rank_t *rank,
     return count;
 }
 
-/* 1: one writes what the other touches. */
+/* 1: one action writes bytes that the other touches. */
 static int is_needed(const schedule_run_rank_t *rank, xyl_action_t one,
                      xyl_action_t other)
 {
@@ -52,8 +52,8 @@ static int is_needed(const schedule_run_rank_t *rank, xyl_action_t one,
     return 0;
 }
 
-/* Looks at all that wait for one action, through those that do nothing; `seen`
- * has the last action from which each was come to, plus 1. */
+/* Looks at all actions that wait for one action, through those that do nothing;
+ * `seen` has the last action from which each was reached, plus 1. */
 static int waiting_check(schedule_run_t *run, uint32_t rank, xyl_action_t first,
                          uint32_t *seen, xyl_action_t *joins)
 {

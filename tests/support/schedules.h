@@ -27,7 +27,7 @@ static inline size_t schedules_find(schedule_entry_t *entries)
     return found;
 }
 
-/* Whether there is more than one algorithm, so that rules decide. */
+/* 1: there is more than one algorithm, so rules decide. */
 static inline int schedules_leave_choice(xylem_coll_t coll)
 {
     const xyl_algorithm_t *const *all;

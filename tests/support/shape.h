@@ -1,5 +1,5 @@
-/* How the ranks of a simulated job lie on nodes, for tests of what depends on
- * that. */
+/* The placement of a simulated job's ranks on nodes, for tests that depend on
+ * it. */
 #ifndef XYL_TESTS_SHAPE_H
 #define XYL_TESTS_SHAPE_H
 
@@ -13,11 +13,11 @@ typedef struct shape {
     int has_switches;      /* two, with half of the nodes below each */
 } shape_t;
 
-/* `settings` as fabric_options_t has them. Aborts where there is none. */
+/* `settings` as fabric_options_t has them. Aborts if there is no fabric. */
 fabric_t *shape_create(const shape_t *shape, const char *const *settings);
 
 enum { SHAPE_TEXT_BYTES = 64 };
-/* "4x8", and what is special about it. */
+/* "4x8", and the special features of the shape. */
 void shape_text(const shape_t *shape, char text[SHAPE_TEXT_BYTES]);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct pair {
     int socket;
 } pair_t;
 
-/* Two processes with what a bootstrap would carry for them. */
+/* Makes two processes, with the data that a bootstrap would carry. */
 static inline void pair_begin(pair_t *pair)
 {
     xyl_shm_member_t members[2];

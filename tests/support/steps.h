@@ -1,5 +1,5 @@
-/* How much work a function does, in instructions of this process: what a timed
- * test would like to know, without a clock. */
+/* The work of a function in instructions of this process: a measure for tests
+ * that need no clock. */
 #ifndef XYL_TESTS_STEPS_H
 #define XYL_TESTS_STEPS_H
 

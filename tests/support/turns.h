@@ -1,6 +1,6 @@
-/* Interleavings by chance: of several actors, threads of their own, one runs at
- * a time, and before each access to memory that all share chance decides who
- * goes on. What two do at once is rare otherwise, and cannot be repeated. */
+/* Interleavings by chance: of several actors, each a thread, one runs at a
+ * time; before each access to shared memory chance decides which goes on.
+ * Without this, simultaneous accesses are rare and cannot be repeated. */
 #ifndef XYL_TESTS_SUPPORT_TURNS_H
 #define XYL_TESTS_SUPPORT_TURNS_H
 
@@ -8,8 +8,8 @@
 
 enum { TURNS_ACTORS_MAX = 32 };
 
-/* Calls `act` on each actor, and returns when all have. Equal seeds take equal
- * turns. What the actors share needs no lock. */
+/* Calls `act` on each actor, and returns when all calls have. Equal seeds take
+ * equal turns. The actors' shared state needs no lock. */
 void turns_run(uint32_t actors, uint64_t seed, void (*act)(uint32_t self));
 
 /* Before an access: someone else may go first. 0, so that it fits into an
