@@ -1,6 +1,6 @@
 /* Edges of the collectives' arguments over the simulated net: types without
- * data, types that differ though their handles are equal, parts where there is
- * no tree, arguments that must be refused and what refusing them leaves behind.
+ * data, types that differ though their handles are equal, parts without a tree,
+ * arguments that must be refused, and the state after a refusal.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +107,8 @@ static void test_without_data(void)
     fabric_destroy(fabric);
 }
 
-/* Nor do they where one rank counts elements without data and another counts
- * none of some type: both call the same. */
+/* A rank with elements that have no data, and a rank with no elements of some
+ * type, call the same. */
 static void test_without_data_in_other_words(void)
 {
     static const uint64_t counts[RANKS] = {3, 1, 4, 1, 5};
@@ -208,7 +208,7 @@ static void test_types_that_do_not_matter(void)
     run_all(fabric, args);
     for (i = 0; i < RANKS; i++)
         MUST(xylem_type_destroy(fabric_context(fabric, i), types[i]));
-    fabric_destroy(fabric); /* counts what is left */
+    fabric_destroy(fabric); /* counts the memory that is left */
 }
 
 /* Arrays that a collective does not have are not looked at, nor kept. */
@@ -239,7 +239,7 @@ static void test_arrays_that_do_not_matter(void)
 
 /* ---- parts ---- */
 
-/* By a schedule, too, a broadcast's input is the root's. */
+/* A broadcast by a schedule, too, has its input at the root. */
 static void test_parts_of_a_schedule(void)
 {
     static const char *const names[] = {"scatter_ring", "circulant",
@@ -332,7 +332,7 @@ static void start_with_gaps(fabric_t *fabric, const char *algorithm,
     }
 }
 
-/* Each is packed when it is released, and told when it is unpacked. */
+/* Each segment is packed when it is released, and told when it is unpacked. */
 static void test_parts_with_gaps(void)
 {
     static const char *const names[] = {"knomial:2", "chain", "double"};
@@ -392,7 +392,8 @@ static void refused(int line, fabric_t *fabric, const xylem_coll_args_t *args,
         refused(__LINE__, fabric, &bad, status, word);                         \
     } while (0)
 
-/* On one rank: what is taken by mistake completes, and all is seen. */
+/* On one rank a call that is accepted by mistake completes, so that the test
+ * sees it. */
 static void test_refused_types(void)
 {
     fabric_t *fabric = fabric_start(1);
@@ -479,8 +480,7 @@ static void test_refused_sizes(void)
     fabric_destroy(fabric);
 }
 
-/* Of a schedule, whose rank has a part of 2^32 segments: it must not come out
- * as none. */
+/* A schedule gives a rank a part of 2^32 segments, which must not become 0. */
 static void test_too_many_segments(void)
 {
     const size_t bytes = (size_t)1 << 33;
@@ -523,9 +523,8 @@ static xylem_status_t start_bcast(fabric_t *fabric, uint32_t rank, size_t count,
     return xylem_coll_start(fabric_world(fabric, rank), &args, request);
 }
 
-/* Ranks find by the number of a call whether they ask: all of them count it,
- * whatever type they name, whether they may have a GPU or not; and none that is
- * refused. */
+/* The number of a call decides whether ranks ask. All of them count each call,
+ * whatever type they name, with a GPU or without; and no refused call. */
 static void test_asking_is_counted_alike(void)
 {
     const fabric_options_t options = {.seed = 5, .shares_memory = 1};
@@ -547,11 +546,11 @@ static void test_asking_is_counted_alike(void)
         for (rank = 0; rank < ASKING; rank++) {
             MUST(xylem_request_test(requests[rank]));
             CHECK_EQ(calls_counted(fabric, rank), call);
-            if (call < 3) /* whose memory the next takes */
+            if (call < 3) /* the next call takes its memory */
                 MUST(xylem_request_free(requests[rank]));
         }
     }
-    /* Of another length, for which no plan is kept. */
+    /* Another length, for which no plan is kept. */
     counts[0] /= 2;
     counts[1] /= 2;
     types[2] = XYLEM_TYPE_BLOCK(LONG_BYTES / 2);

@@ -1,7 +1,7 @@
 /* Failures during all collectives over the simulated net: ranks that die at any
- * moment, sends and receives that fail, every allocation of a call. Nobody
+ * moment, sends and receives that fail, every allocation of a call. No rank
  * hangs, each operation completes once with a status that the failure explains,
- * whoever succeeded has the right data, and all memory comes back. */
+ * ranks that succeed have the right data, and all memory comes back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "tests/support/check.h"
 #include "tests/support/failing_memory.h"
 
-/* By chance. */
+/* Drawn. */
 #define DEATHS               check_cases(600)
 #define CASES_WITHOUT_MEMORY check_cases(6)
 
@@ -52,7 +52,7 @@ static fabric_options_t options_of(uint64_t seed)
                               .reorder = 1};
 }
 
-/* Small ones: it is the moments that matter. */
+/* Draws a small case: only the moment of the failure matters. */
 static call_case_t draw_case(uint64_t *random, uint32_t coll, uint32_t ranks)
 {
     call_case_t c = call_case_random(random, (xylem_coll_t)coll, ranks);
@@ -251,13 +251,13 @@ static int one_failing_call(uint64_t seed, uint64_t nth)
     else
         sim_world_fail_recv(sim, nth, XYLEM_ERR_NET);
     scene_start(&scene, fabric, seed);
-    fabric_run_dry(fabric); /* as far as they come */
+    fabric_run_dry(fabric); /* as far as the ranks get */
     victim = sim_world_failed_rank(sim);
     if (victim != UINT32_MAX) { /* its peers cannot know but by its end */
         uint32_t i, failures = 0;
         for (i = 0; i < RUNS; i++)
             failures += scene.runs[i].all[victim].status == XYLEM_ERR_NET;
-        CHECK(failures != 0); /* and what else its team has under way */
+        CHECK(failures != 0); /* and the team's other operations */
         fabric_kill(fabric, victim, NOTICE_MAX);
     }
     run_to_the_end(&scene);
@@ -297,7 +297,7 @@ static xylem_status_t start_failing(call_run_t *run, uint32_t rank,
 }
 
 /* A call whose `nth` allocation fails leaves nothing behind: the same call
- * again succeeds, with all others. Returns 0 when there were fewer. */
+ * again succeeds, on all ranks. Returns 0 if there were fewer allocations. */
 static int one_failing_allocation(const call_case_t *c, uint64_t seed,
                                   uint64_t nth, int is_pool)
 {
@@ -324,7 +324,7 @@ static int one_failing_allocation(const call_case_t *c, uint64_t seed,
     }
     has_failed = is_pool ? fabric_allocation_failed(fabric) : nth == 0;
     fabric_fail_allocation(fabric, 0);
-    /* What only the plan cache could not keep is no failure of the call. */
+    /* A plan that the cache cannot keep is no failure of the call. */
     CHECK(failed <= (uint32_t)has_failed);
     if (call_run_finish(&run))
         call_run_check(&run);
@@ -355,8 +355,8 @@ static void test_failing_allocations(void)
         }
 }
 
-/* A rank that has no memory for what it chooses by is refused, and does not
- * choose as if it were elsewhere: what keeps an order depends on the nodes. */
+/* A rank without memory for the facts of its choice is refused, and does not
+ * choose as if it lay on other nodes: an order depends on the nodes. */
 static void one_choice_without_memory(uint64_t nth)
 {
     enum { NODE_RANKS = 4, ALL = 2 * NODE_RANKS };

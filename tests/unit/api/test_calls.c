@@ -1,7 +1,7 @@
 /* Every collective by every registered algorithm, run by the library's engine
  * over the simulated net: random numbers of ranks, roots, counts, types,
  * segments, protocols and delays; nonblocking, persistent, several at once. And
- * what must be refused. */
+ * calls that must be refused. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "tests/support/check.h"
 #include "tests/support/schedules.h"
 
-/* By chance. */
+/* Drawn. */
 #define CASES_PER_ALGORITHM check_cases(40)
 #define CASES_BY_CHOICE     check_cases(60)
 #define MIXED_WORLDS        check_cases(40)
@@ -55,7 +55,7 @@ static void one_case(const call_case_t *c, uint64_t seed)
     fabric_destroy(fabric);
 }
 
-/* Whether the algorithm can do the case. */
+/* 1: the algorithm can do the case. */
 static int fits(const xyl_algorithm_t *algorithm, const call_case_t *c)
 {
     xyl_problem_t problem = {.coll = c->coll,

@@ -1,5 +1,5 @@
-/* Short calls that run inside the call, on simulated shared memory: what a call
- * does by itself, and when it is left to the engine. */
+/* Short calls that run inside the call, on simulated shared memory: calls that
+ * end there, and calls that go on in the engine. */
 #include <pthread.h>
 
 #include "collectives/api/inline_call.h"
@@ -65,7 +65,7 @@ static xyl_inline_outcome_t run(world_t *world, uint32_t rank, size_t count,
     return xyl_inline_call(team_of(world, rank), &args, 1, operation_out);
 }
 
-/* What the root has said takes its time; then nobody has to wait. */
+/* The root's data take their time; after that no rank has to wait. */
 static void test_nobody_waits(void)
 {
     xyl_operation_t *operation;
@@ -90,7 +90,7 @@ static void test_nobody_waits(void)
     fabric_destroy(world.fabric);
 }
 
-/* A rank that comes first is told by the engine. */
+/* The engine completes the call of a rank that comes first. */
 static void test_waits(void)
 {
     xyl_operation_t *operation = NULL, *none;
@@ -115,7 +115,7 @@ static void test_waits(void)
     fabric_destroy(world.fabric);
 }
 
-/* Only calls like the one that was kept; a plan gives way to another. */
+/* A kept plan serves only equal calls; a plan gives way to another. */
 static void test_others(void)
 {
     xyl_operation_t *operation;
@@ -142,8 +142,8 @@ static void test_others(void)
     fabric_destroy(world.fabric);
 }
 
-/* Where a rank's buffer is not memory that the plan was made for, its executor
- * has to be asked. */
+/* If a rank's buffer is not the kind of memory for which the plan was made, its
+ * executor has to be asked. */
 static char elsewhere[sizeof(uint64_t)];
 
 static int takes_elsewhere(const xyl_exec_t *exec, const void *buffer)
@@ -178,8 +178,8 @@ static void test_other_memory(void)
     fabric_destroy(world.fabric);
 }
 
-/* A call in which ranks may have to ask where their buffers lie is not run
- * before that is known; a shorter one is. */
+/* A call in which ranks may have to ask where their buffers lie does not run
+ * before that is known; a shorter one does. */
 static void test_way_is_asked(void)
 {
     enum { LONG = 2048 };
@@ -218,8 +218,8 @@ static void test_way_is_asked(void)
     fabric_destroy(world.fabric);
 }
 
-/* A plan that has run inside a call is anybody's, but for the time that
- * another owns the engine. */
+/* Any call may take a plan that has run inside a call, unless another thread
+ * owns the engine. */
 static void test_claimed_plan_is_taken(void)
 {
     xyl_operation_t *operation, *again;
@@ -272,8 +272,8 @@ static void tell(xyl_event_t *event)
     told++;
 }
 
-/* In the turn that a call takes no callback runs, which might start operations
- * before this one. */
+/* The turn of a call runs no callbacks, which might start operations before
+ * this one. */
 static void test_callbacks_come_later(void)
 {
     xyl_event_t event = {.handle = tell};
@@ -421,8 +421,8 @@ static void test_start_is_over(void)
     check_start_is_over(TAG);
 }
 
-/* A rank that comes first: the request is under way like any, also where its
- * run before was asked to keep what is the user's. */
+/* A rank that comes first: the request is under way as any other, also if its
+ * last run was asked to keep the user's data. */
 static void check_start_goes_on(uint32_t tag)
 {
     xylem_status_t status = XYLEM_IN_PROGRESS;
@@ -494,8 +494,8 @@ static void test_start_is_refused(void)
     fabric_destroy(world.fabric);
 }
 
-/* One with a callback, one of a team that has failed, one behind another that
- * is under way: they are started the long way. */
+/* A request with a callback, one of a failed team, and one behind another that
+ * is under way are started the long way. */
 static void test_start_is_left_alone(void)
 {
     xylem_request_t *requests[RANKS], *others[RANKS], *request;

@@ -1,7 +1,6 @@
-/* Neighbor_allgather over the simulated net, where test_calls, which draws
- * random graphs, does not look: what is refused, ranks without neighbours,
- * lengths that differ, many neighbours by rendezvous, lists that change between
- * calls. */
+/* Neighbor_allgather over the simulated net, for cases that the random graphs
+ * of test_calls do not have: refusals, ranks without neighbours, lengths that
+ * differ, many neighbours by rendezvous, lists that change between calls. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +123,7 @@ static void test_refused(void)
 
 /* ---- lists of all kinds ---- */
 
-/* Whoever has no neighbours needs no buffers, and is done at once. */
+/* A rank without neighbours needs no buffers, and is done at once. */
 static void test_no_neighbours(void)
 {
     fabric_t *fabric = fabric_start(RANKS, 64);
@@ -135,7 +134,7 @@ static void test_no_neighbours(void)
     for (i = 0; i < RANKS; i++)
         args[i] = args_of(NULL, NULL, 1);
     run_all(fabric, RANKS, args);
-    /* Only nobody, in any number. */
+    /* Lists in which no entry is a rank. */
     for (i = 0; i < RANKS; i++) {
         args[i] = args_of(&sent, recv, 1);
         args[i].destinations = args[i].sources = &nobody;
@@ -143,7 +142,7 @@ static void test_no_neighbours(void)
     }
     run_all(fabric, RANKS, args);
     CHECK(recv[0] == 7 && recv[1] == 7);
-    /* One edge, and who is not at it. */
+    /* One edge, and ranks that are not at it. */
     for (i = 0; i < RANKS; i++)
         args[i] = args_of(i == 0 ? &sent : NULL, i == 1 ? recv : NULL, 1);
     args[0].destinations = &one;
@@ -171,7 +170,7 @@ static void test_border_and_twice(void)
         lists[i][2] = i;
         args[i] = args_of(&send[i], recv[i], 1);
         args[i].destinations = args[i].sources = lists[i];
-        /* What one end says twice the other may say once. */
+        /* One end may name an edge twice, the other once. */
         args[i].destination_count = i % 2 == 0 ? 4 : 3;
         args[i].source_count = 4;
     }
@@ -248,7 +247,7 @@ static void test_many_neighbours(void)
 
 /* ---- plans that are kept ---- */
 
-/* By what is in the lists, not by where they lie. */
+/* Lists are compared by their contents, not by their addresses. */
 static void test_lists_change(void)
 {
     fabric_t *fabric = fabric_start(RANKS, 64);

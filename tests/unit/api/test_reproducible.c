@@ -1,7 +1,7 @@
 /* Reductions in the reproducible order: the same bits by every algorithm, on
  * nodes of any shape, with memory shared or not, by executors that work late,
- * with segments, in parts and in place; those that one rank would get by adding
- * all contributions. And what must be refused. */
+ * with segments, in parts and in place; the bits that one rank gets by adding
+ * all contributions. And calls that must be refused. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ typedef struct run {
 
 /* ---- what goes in ---- */
 
-/* A number of some size; rarely one that is not finite. */
+/* Draws a number, rarely one that is not finite. */
 static double number_draw(uint64_t *random)
 {
     uint32_t kind = random_below(random, 400);
@@ -92,7 +92,7 @@ static void input_draw(const run_t *run, uint32_t rank)
 
 /* ---- what must come out ---- */
 
-/* Of the contributions of ranks below `end`. */
+/* The expected sum of the contributions of ranks below `end`. */
 static void expected_of(const run_t *run, uint32_t end, unsigned char *to)
 {
     const plan_t *plan = &run->plan;
@@ -440,7 +440,7 @@ static void test_any(void)
     }
 }
 
-/* So long that a segment is worked on in several parts. */
+/* A message so long that a segment is worked on in several parts. */
 static void test_long(void)
 {
     static const xylem_coll_t colls[] = {XYLEM_COLL_REDUCE,
@@ -505,7 +505,7 @@ static void test_refused(void)
              XYLEM_OK);
     CHECK_EQ(init_status(fabric, coll, XYLEM_FLOAT64, XYLEM_MAX, flag),
              XYLEM_OK);
-    /* By the setting, in a fixed order. */
+    /* With the setting the call goes in a fixed order. */
     CHECK_EQ(init_status(fabric, coll, XYLEM_FLOAT32, XYLEM_PROD, 0), XYLEM_OK);
     CHECK_EQ(init_status(fabric, coll, XYLEM_LONG_DOUBLE, XYLEM_SUM, 0),
              XYLEM_OK);

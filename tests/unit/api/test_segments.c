@@ -1,7 +1,7 @@
 /* Segments that the caller releases and is told of, by every algorithm of the
- * collectives that have them: each segment of a result is told once and final,
- * nobody is told where there is no result, and nothing ends before its input
- * is released. docs/interface.md says the same in words. */
+ * collectives that have them: each segment of a result is told once, when it is
+ * final; a rank without a result is told nothing; and no call ends before its
+ * input is released. docs/interface.md says the same in words. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 enum { RANKS = 8, COUNT = 1000, SEGMENT_BYTES = 1600, SEGMENTS = 5 };
 
-/* Where the ranks are, and whether they share memory. */
+/* The places of the ranks, and whether they share memory. */
 typedef enum place {
     PLACE_APART,
     PLACE_ONE_NODE,
@@ -62,7 +62,7 @@ static int has_result(const call_case_t *c, uint32_t rank)
     return c->coll != XYLEM_COLL_REDUCE || rank == c->root;
 }
 
-/* Releases the segments of all ranks but one, and then those. */
+/* Releases the segments of all ranks except one, and then those of that one. */
 static void release(fabric_t *fabric, const call_run_t *run)
 {
     uint64_t segments, segment;
@@ -110,7 +110,7 @@ static void run_by(const call_case_t *c, place_t place, uint32_t flags)
         CHECK_EQ(told[i], has_result(c, i) ? segments : 0);
         CHECK_EQ(told_bytes[i], has_result(c, i) ? COUNT * CALL_ELEMENT : 0);
     }
-    fabric_run_dry(fabric); /* what is still on its way */
+    fabric_run_dry(fabric); /* messages that are still on their way */
     call_run_fini(&run);
     fabric_destroy(fabric);
 }

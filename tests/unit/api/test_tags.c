@@ -1,6 +1,6 @@
 /* Calls that are matched by tags: every rank starts them in an order of its
  * own, among calls that go in the team's order, on worlds with and without
- * shared memory; again and again; and what is wrong with them is said. */
+ * shared memory, again and again; and mistakes in such calls are reported. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ enum {
     ROUNDS_MAX = 4,
     ELEMENTS_MAX = 40000,
     WORDS = 64,
-    RANKS = 5 /* of what goes wrong */
+    RANKS = 5 /* in tests of mistakes */
 };
 
 typedef struct scene {
@@ -50,7 +50,7 @@ static fabric_t *random_fabric(uint64_t seed, uint64_t *random, uint32_t ranks)
     return fabric_create(ranks, &options);
 }
 
-/* What keeps to the order of calls is refused with a tag. */
+/* Algorithms that keep to the order of calls are refused with a tag. */
 static void forget_ordered(call_case_t *c)
 {
     char why[XYL_ALGORITHM_WHY_BYTES];
@@ -551,7 +551,7 @@ static void trial_end(trial_t *trial)
     fabric_destroy(trial->fabric);
 }
 
-/* All ranks are told, in words. */
+/* Checks that all ranks have the status and the words. */
 static void trial_check_failed(trial_t *trial, xylem_status_t status,
                                const char *word)
 {
@@ -634,7 +634,7 @@ static void test_nonsense(void)
     }
 }
 
-/* One rank calls something else with the tag, and its part may be over. */
+/* One rank makes another call with the tag, and its part may be over. */
 static void test_mismatch(void)
 {
     xylem_coll_args_t args;

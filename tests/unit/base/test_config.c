@@ -1,5 +1,5 @@
-/* Settings: every type both ways, what cannot be read, where values come from,
- * and what a user is told. */
+/* Settings: every type both ways, values that cannot be read, the sources of
+ * values, and the messages to a user. */
 #include "runtime/base/config.h"
 
 #include <stdio.h>
@@ -149,7 +149,7 @@ static void test_types(void)
     }
 }
 
-/* What a default is printed as is read as the same value again. */
+/* A printed default is read as the same value again. */
 static void test_rows(void)
 {
     char text[VALUE_BYTES];
@@ -202,7 +202,7 @@ static void test_precedence(void)
     environment_clear();
 }
 
-/* As scripts have it that set what they were given, or nothing. */
+/* Scripts may set a variable to nothing. */
 static void test_empty(void)
 {
     static const char *const settings[] = {"STALL_S=", "LOG=", NULL};
@@ -249,7 +249,7 @@ static void check_refused(const char *setting, const char *word)
 
     CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_ERR_CONFIG);
     CHECK(strstr(xylem_last_error(), word) != NULL);
-    /* What a rank needs to tell the others is there all the same. */
+    /* Settings that a rank needs to tell the others are there all the same. */
     CHECK_EQ(config.timeout_s, 77);
     CHECK_EQ(config.bootstrap, XYL_BOOTSTRAP_AUTO);
     CHECK(config.content[0] == NULL);

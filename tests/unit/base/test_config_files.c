@@ -1,5 +1,5 @@
-/* Files of settings: which are read, what is below what, where values come
- * from, and what is said of lines that are wrong. */
+/* Files of settings: which are read, in what precedence, the sources of values,
+ * and the messages about wrong lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ static void test_places(void)
 
 /* ---- what is said ---- */
 
-/* What is said of a file while it is loaded, as xylem_context_create does. */
+/* The messages about a file while it is loaded as xylem_context_create does. */
 static const char *said_of(const char *content, xyl_config_t *config)
 {
     static char said[SAID_BYTES];
@@ -197,7 +197,7 @@ static void test_warnings(void)
     CHECK_EQ(strlen(said_of("# nothing\n\n  \n", &config)), 0);
 }
 
-/* What cannot be read is said once, and the rest holds. */
+/* A file that cannot be read is reported once, and the others hold. */
 static void test_unreadable(void)
 {
     xyl_config_t config;
@@ -220,7 +220,7 @@ static void test_in_environment_only(void)
     xyl_log_level_set(XYL_LOG_WARN);
 }
 
-/* More than these nobody reads. */
+/* Users do not read more settings than these. */
 static void test_few_for_users(void)
 {
     size_t i, count = 0;

@@ -13,7 +13,7 @@
 
 enum { LIMIT = 96, SOME = 40, ROOM = 1024 };
 
-/* Of this process's table; 0: the system does not say. */
+/* The room of this process's table; 0: the system does not tell. */
 static unsigned table_room(void)
 {
     FILE *file = fopen("/proc/self/status", "re");

@@ -46,7 +46,7 @@ static void test_wait(void)
     check_said("warning:five;");
 }
 
-/* The first rank may never come to the others. */
+/* The first rank may never reach the exchange with the others. */
 static void test_first(void)
 {
     uint64_t of_first;
@@ -69,7 +69,7 @@ static void test_first(void)
     check_said("");
 }
 
-/* Whose rank is known by the time of telling says it. */
+/* A line names the rank if the rank is known when the line is printed. */
 static void test_rank(void)
 {
     xyl_log_hold(0);

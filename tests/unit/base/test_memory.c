@@ -1,4 +1,4 @@
-/* The pool and arenas: classes, reuse, the limit of what is kept, alignment,
+/* The pool and arenas: classes, reuse, the limit of kept blocks, alignment,
  * failure of the allocator, several threads. Copies past the caches. Sets of
  * numbers that are handed out. */
 #include "runtime/base/memory.h"
@@ -133,7 +133,7 @@ static void test_arena(void)
         CHECK(is_aligned(blocks[i], bytes[i] >= 4096 ? XYL_MEMORY_ALIGN : 16));
         memset(blocks[i], (int)i, bytes[i]);
     }
-    for (i = 0; i < 300; i++) /* nobody wrote over another */
+    for (i = 0; i < 300; i++) /* no piece has overwritten another */
         CHECK(bytes[i] == 0 ||
               ((uint8_t)blocks[i][0] == (uint8_t)i &&
                (uint8_t)blocks[i][bytes[i] - 1] == (uint8_t)i));
@@ -224,7 +224,8 @@ static void test_threads(void)
     xyl_pool_fini(&pool);
 }
 
-/* Of every length up to some lines, from and to every place in a line. */
+/* Copies of every length up to some lines, from and to every place in a line.
+ */
 static void test_copy_past(void)
 {
     enum { BYTES = 200, PLACES = 64, ROOM = 3 * PLACES + BYTES };

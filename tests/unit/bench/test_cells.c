@@ -34,7 +34,7 @@ static void file_make(char *path, const char *text)
     CHECK_EQ(fclose(out), 0);
 }
 
-/* What two files are said to be; what is printed goes to `printed`. */
+/* Compares two files; the output goes to `printed`. */
 static int files_compare(const char *one, const char *other, char *printed,
                          struct cells_found *found)
 {
@@ -80,7 +80,7 @@ static void test_overlap(void)
                  "us (19.00 to 21.00), 23.00 us (22.00 to 24.00)\n") == 0);
 }
 
-/* One that was interrupted, or is of something else. */
+/* Files of an interrupted campaign, or of another kind. */
 static void test_refused(void)
 {
     static const char whole[] =

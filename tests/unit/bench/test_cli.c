@@ -1,6 +1,6 @@
 /* Command lines and tables of the programs: every kind of option, older
- * spellings, what is refused, and what CSV quotes. What the programs print of
- * their tables is the matter of tests/proc/programs.sh. */
+ * spellings, refusals, and quotes in CSV. tests/proc/programs.sh tests the
+ * output of the programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ enum { COUNT = sizeof options / sizeof options[0] };
 
 static const struct cli_alias aliases[] = {{"n", "count"}, {"size", "bytes"}};
 
-/* Of a program that takes what stands behind its options, or does not. */
+/* Parses for a program that takes arguments behind its options, or does not. */
 static enum cli_result parse(int takes_rest, const char *line,
                              struct settings *settings)
 {
@@ -86,7 +86,7 @@ static void test_kinds(void)
     CHECK(s.list[2] == NULL);
 }
 
-/* As settings take them. */
+/* Amounts as in settings. */
 static void test_amounts(void)
 {
     struct settings s;

@@ -1,4 +1,5 @@
-/* The injector: what a burst is counted for on a core that others use, too. */
+/* The injector: the counted length of a burst on a core that others use, too.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -9,7 +10,7 @@
 enum { BURSTS = 12, ROOM = 4096 };
 
 static const uint64_t burst_ns = UINT64_C(4000000);
-static const uint64_t look_ns = UINT64_C(2000); /* as the injector has it */
+static const uint64_t look_ns = UINT64_C(2000); /* as in the injector */
 static const uint64_t limit_ns = UINT64_C(20000000000);
 
 static atomic_int is_over;

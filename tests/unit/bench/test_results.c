@@ -1,4 +1,5 @@
-/* Files of results: rows stay, whatever comes; other files stay as they are. */
+/* Files of results: rows stay, whatever happens; other files stay as they are.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static void test_added(void)
     CHECK(strcmp(seen, "a,b1 ") == 0);
     row_add(&results, "a,b", 1);
     row_add(&results, "c", 2);
-    CHECK(results_commit(&results, 1)); /* but for what was there */
+    CHECK(results_commit(&results, 1)); /* without rows that were there */
     row_add(&results, "a,b", 1);
     CHECK(results_close(&results));
     CHECK(has(path, HEAD "\"a,b\",1\nc,2\n\"a,b\",1\n"));
@@ -121,7 +122,7 @@ static void test_cut_off(void)
     CHECK(open_as(&results, path, RESULTS_ADD));
     CHECK(results_close(&results));
     CHECK(has(path, HEAD "a,1\n"));
-    file_write(path, HEAD "a,1\nb,2"); /* whole, but for its end */
+    file_write(path, HEAD "a,1\nb,2"); /* whole, without its end */
     CHECK(open_as(&results, path, RESULTS_ADD));
     row_add(&results, "c", 3);
     CHECK(results_close(&results));
@@ -206,7 +207,7 @@ static void test_whole(void)
     CHECK(results_may_replace("test", path, NULL));
 }
 
-/* Parts of processes that are gone are; one that is written stays. */
+/* Parts of dead processes are removed; a part that is being written stays. */
 static void test_parts(void)
 {
     char folder[] = "/tmp/xylem-results-XXXXXX", path[64], other[64];

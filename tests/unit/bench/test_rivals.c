@@ -1,5 +1,5 @@
 /* The two rival designs over the fabric: right results however messages come,
- * the waits that make them what they are, an end when ranks or memory fail. */
+ * their characteristic waits, an end when ranks or memory fail. */
 #include <string.h>
 
 #include "bench/measure/rival_stages.h"
@@ -14,7 +14,7 @@
 enum {
     STARTS = 3,
     RANKS_MAX = 13,
-    RANKS = 7, /* of what fails */
+    RANKS = 7, /* in tests of failures */
     FAILING_CALLS = 200,
     NOTICE_MAX = 400
 };
@@ -92,7 +92,7 @@ static void init_all(rival_design_t design, coll_run_t *run)
         CHECK_EQ(init_rank(design, run, i), XYLEM_OK);
 }
 
-/* What these designs can be asked for. */
+/* Draws a case that these designs can do. */
 static coll_case_t case_random(uint64_t *random, uint32_t ranks)
 {
     coll_case_t c = coll_case_random(random, ranks);
@@ -103,7 +103,7 @@ static coll_case_t case_random(uint64_t *random, uint32_t ranks)
     c.no_segments = 0;
     if (c.coll == XYLEM_COLL_REDUCE && c.data == COLL_AFFINE)
         c.data = COLL_UINT32;
-    /* Whole elements of what it may have become. */
+    /* Whole elements of any type. */
     c.segment_bytes = (c.segment_bytes + 7) & ~(size_t)7;
     return c;
 }
@@ -162,8 +162,9 @@ static void test_random(void)
         one_random(seed);
 }
 
-/* sums[i] becomes what rank i sends up: its own, then the sums of its children
- * in the order of the tree. Each pass finds those whose children are known. */
+/* Sets sums[i] to the sum that rank i sends up: its own contribution, then the
+ * sums of its children in the order of the tree. Each pass finds the ranks
+ * whose children are known. */
 static void sums_in_tree_order(const coll_run_t *run, xyl_shape_t shape,
                                double *sums)
 {
@@ -327,8 +328,8 @@ static int is_over(void *arg)
     return coll_run_is_done(&watch->run);
 }
 
-/* A root with all others below it; everything is slow, so that what may be
- * under way together is. */
+/* A root with all others below it; everything is slow, so that all messages
+ * that may be under way together are. */
 static void watch_flat(rival_design_t design, xylem_coll_t coll,
                        watch_t *watch_out)
 {
@@ -503,8 +504,8 @@ static void test_failing_calls(void)
         one_failing_call(seed);
 }
 
-/* Receives that nobody will serve are given back: those of the leaves when the
- * root never sends, those of the root when the leaves never do. */
+/* Receives that no send will match are given back: those of the leaves if the
+ * root never sends, those of the root if the leaves never do. */
 static void one_given_back(rival_design_t design, xylem_coll_t coll)
 {
     coll_case_t c = {.coll = coll,

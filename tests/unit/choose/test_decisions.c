@@ -1,5 +1,4 @@
-/* What the library takes where nobody names anything: the rows of
- * test_decisions.txt, chosen by hand.
+/* The library's own choices: the rows of test_decisions.txt, selected by hand.
  *
  *     test_decisions --print                        all rows, as it is now
  *     test_decisions --print 1x48 reduce 1M apart   one row more
@@ -46,7 +45,7 @@ static int find_coll(const char *name, xylem_coll_t *coll_out)
     return 0;
 }
 
-/* What is particular about a call. */
+/* Reads a special condition of a call. */
 static int read_condition(const char *word, row_t *row)
 {
     if (strcmp(word, "apart") == 0)
@@ -197,7 +196,7 @@ static xylem_team_t *team_of(const shape_t *shape)
 
 /* ---- the file ---- */
 
-/* In place; returns how many. */
+/* Splits the line in place; returns the number of words. */
 static uint32_t split(char *line, char *words[WORDS_MAX])
 {
     uint32_t count = 0;

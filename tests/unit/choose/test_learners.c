@@ -1,5 +1,5 @@
-/* Which calls teach a run that learns (XYLEM_TUNING_LEARN): all ranks try other
- * plans in the same calls, whatever is particular about a call on one rank. */
+/* The calls from which a run learns (XYLEM_TUNING_LEARN): all ranks try other
+ * plans in the same calls, however a call differs on one rank. */
 #include <string.h>
 
 #include "tests/support/check.h"
@@ -28,7 +28,7 @@ static xylem_status_t refused_wrong(xylem_team_t *team,
     return xylem_ibcast(team, NULL, LEARN_COUNT, XYLEM_UINT32, 0, request);
 }
 
-/* What it learns by is the first that a call allocates. */
+/* The learner's state is the first allocation of a call. */
 static xylem_status_t refused_without_memory(xylem_team_t *team,
                                              xylem_request_t **request)
 {
@@ -41,8 +41,8 @@ static xylem_status_t refused_without_memory(xylem_team_t *team,
     return status;
 }
 
-/* All ranks try other plans in the same calls, also where one was refused a
- * call, which it then makes again. */
+/* All ranks try other plans in the same calls, also if one was refused a call,
+ * which it then repeats. */
 static void refused_call(xylem_status_t (*refused)(xylem_team_t *,
                                                    xylem_request_t **),
                          xylem_status_t wanted)

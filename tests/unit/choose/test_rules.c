@@ -1,7 +1,7 @@
-/* What must be so of every decision, whatever the table says: all ranks decide
- * alike; the first rule that applies is taken, and what is named wherever it
- * fits; parameters are in their ranges, and segments and windows do not become
- * shorter as messages become longer; and some call takes each rule.
+/* Properties of every decision, whatever the table says: all ranks decide
+ * alike; the first rule that applies is taken, and a named algorithm wherever
+ * it fits; parameters are in their ranges, and segments and windows do not
+ * become shorter as messages become longer; and some call takes each rule.
  *
  * The teams and lengths are those at which rules of the built-in table begin
  * and end. */
@@ -79,7 +79,7 @@ static void numbers_add(numbers_t *numbers, uint64_t number)
     numbers->count++;
 }
 
-/* The ends of a range, and what lies behind it, unless that is more than
+/* Adds the ends of a range, and the number behind it, unless that is more than
  * `most`. */
 static void numbers_add_range(numbers_t *numbers, uint64_t least, uint64_t last,
                               uint64_t most)
@@ -188,7 +188,7 @@ static void shapes_find(void)
 
 /* ---- calls ---- */
 
-/* What is particular about some calls. */
+/* A special kind of call. */
 typedef struct kind {
     const char *name;
     int is_for_reductions, is_for_segments;
@@ -349,8 +349,8 @@ static int decide(decision_t *decision)
                       is_commutative, &decision->choice) == XYLEM_OK;
 }
 
-/* Calls `visit` for all decisions in a team, those of a collective and a kind
- * one after the other as lengths grow; and `begin` before the first of them. */
+/* Calls `visit` for all decisions in a team. For each collective and kind,
+ * calls `begin`, and then `visit` for growing lengths. */
 static void visit_team(const shape_t *shape, xylem_team_t *team,
                        void (*begin)(void), void (*visit)(decision_t *decision))
 {
@@ -379,7 +379,7 @@ static void visit_team(const shape_t *shape, xylem_team_t *team,
 
 /* ---- the first rule that applies ---- */
 
-/* What every choice has. */
+/* The chooser of every choice. */
 static const xyl_chooser_t *chooser;
 
 static uint8_t is_taken[1024][XYLEM_COLL_COUNT];
@@ -390,7 +390,8 @@ static void take(const xyl_rule_t *rule, xylem_coll_t coll)
         is_taken[rule - xyl_rules_builtin.rule][coll] = 1;
 }
 
-/* Of a kind, or of any (XYL_ALGORITHM_KINDS). NULL: none applies. */
+/* The first rule of a kind, or of any (XYL_ALGORITHM_KINDS), that applies.
+ * NULL: there is none. */
 static const xyl_candidate_t *first_that_applies(const xylem_team_t *team,
                                                  const xyl_query_t *query,
                                                  const xyl_problem_t *problem,
@@ -598,7 +599,7 @@ static void check_on_board(decision_t *decision)
     }
 }
 
-/* A level whose ranks send messages, of so many of them. */
+/* Checks the decisions of a level whose ranks send messages. */
 static void check_level(xylem_team_t *team, uint32_t level, xylem_coll_t coll,
                         uint32_t ranks, uint64_t bytes)
 {
@@ -674,7 +675,7 @@ static void test_decisions(void)
     }
 }
 
-/* Of all collectives that a rule is for. Behind the decisions. */
+/* For all collectives of a rule. Runs after the tests of decisions. */
 static void test_every_rule_is_taken(void)
 {
     xylem_coll_t coll;
@@ -728,7 +729,8 @@ static int pays_wherever(const xyl_rule_t *first, const xyl_rule_t *second)
     return second->pays_count != 0;
 }
 
-/* And whoever names an algorithm of the second one's kind gets the first. */
+/* 1: a call that names an algorithm of the second rule's kind gets the first
+ * rule. */
 static int fits_wherever(const xyl_rule_t *first, const xyl_rule_t *second,
                          xylem_coll_t coll)
 {
@@ -840,8 +842,8 @@ static void test_a_call_is_obeyed(void)
     }
 }
 
-/* The setting names it for all collectives that it carries out; where it does
- * not fit, the decision is that of the table. */
+/* The setting names an algorithm for all collectives that it carries out; if it
+ * does not fit, the decision is that of the table. */
 static void check_setting(const shape_t *shape, xylem_team_t *by_table,
                           const xyl_algorithm_t *algorithm)
 {
@@ -906,7 +908,7 @@ static void keep_line(void *arg, const char *level, const char *line)
     snprintf(last_line, sizeof last_line, "%s", line);
 }
 
-/* What all ranks say alike, beside what the case has. */
+/* Draws arguments that are equal on all ranks, beside those of the case. */
 static void args_draw(uint64_t *random, call_run_t *run, uint32_t *tag)
 {
     static const uint32_t orders[] = {0, XYLEM_FLAG_ARRIVAL_ORDER,
@@ -926,8 +928,8 @@ static void args_draw(uint64_t *random, call_run_t *run, uint32_t *tag)
     }
 }
 
-/* Types, buffers and counts are a rank's own. XYLEM_VERBOSE=select says what
- * has been decided, but of plans that are kept of an earlier case. */
+/* Types, buffers and counts are a rank's own. XYLEM_VERBOSE=select prints the
+ * decisions, except for plans that are kept from an earlier case. */
 static void check_agreement(const shape_t *shape, fabric_t *fabric,
                             uint64_t *random)
 {

@@ -1,6 +1,6 @@
-/* How algorithms are named, and rules read: names with their numbers,
- * XYLEM_ALGORITHMS, tables as files, and that the built-in table is what its
- * file says and decides everywhere. What is wrong is refused in words. */
+/* Names of algorithms, and the reading of rules: names with their numbers,
+ * XYLEM_ALGORITHMS, tables as files; the built-in table equals its file and
+ * decides everywhere. Errors are refused in words. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +119,8 @@ static void test_names(void)
     }
 }
 
-/* What is printed is read as the same, whoever has it; names are told apart
- * within a collective. */
+/* A printed name is read as the same algorithm in each collective that has it;
+ * names differ within a collective. */
 static void test_registry(void)
 {
     char text[XYL_ALGORITHM_TEXT_BYTES], why[XYL_ALGORITHM_WHY_BYTES];
@@ -220,7 +220,7 @@ static int is_same_what(const xyl_rule_t *a, const xyl_rule_t *b)
            is_same_text(a->origin, b->origin);
 }
 
-/* The rows that the build has made are what the library reads. */
+/* The rows that the build has made equal those that the library reads. */
 static void test_builtin(void)
 {
     xyl_limits_t limits = {0};
@@ -304,7 +304,7 @@ static void test_always_decides(void)
 }
 
 typedef struct mistake {
-    const char *text; /* with ' for " */
+    const char *text; /* ' stands for " */
     const char *word;
 } mistake_t;
 
@@ -413,9 +413,8 @@ static void test_mistakes(void)
     xyl_log_level_set(XYL_LOG_WARN);
 }
 
-/* Whatever has happened to a file, it is read or it is not: bytes that have
- * changed, an end that is missing. */
-/* What looks like a control character, and is none. */
+/* A damaged file (changed bytes, a missing end) is either read or refused. */
+/* Characters that look like control characters, and are none. */
 static void test_plain(void)
 {
     static const char text[] =
@@ -465,8 +464,8 @@ static void test_damaged(void)
 
 /* ---- contexts ---- */
 
-/* "name:radix" of a barrier, or of a bcast, of so many bytes; "none" where the
- * context cannot be made. */
+/* "name:radix" of a barrier, or of a bcast of `bytes`; "none" if the context
+ * cannot be made. */
 static const char *chosen_with(const char *const *settings, size_t bytes)
 {
     static char text[XYL_ALGORITHM_TEXT_BYTES];
@@ -556,7 +555,7 @@ static void test_precedence(void)
 
 /* ---- what goes within nodes ---- */
 
-/* Of a reduce on two nodes of two ranks, which share memory. */
+/* The choice for a reduce on two nodes of two ranks, which share memory. */
 static xyl_choice_t chosen_of_nodes(const char *tuning, const char *named)
 {
     static const xylem_place_t places[] = {

@@ -1,6 +1,6 @@
-/* What ranks have called is compared when somebody waits: whatever two of them
- * call that differs all are told, whichever way the data of each call go; and
- * ranks that are late or ahead, with the same calls, never are. */
+/* Ranks compare their calls when one of them waits. If two make different
+ * calls, all ranks are told, whichever way the data of each call go. Ranks that
+ * are late or ahead with the same calls are never accused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "tests/support/check.h"
 #include "tests/support/odd_calls.h"
 
-/* By chance. */
+/* Drawn. */
 #define ALIKE check_cases(200)
 
 enum {
@@ -86,7 +86,7 @@ static void all_start(pair_t *pair, const odd_kind_t *first,
     everybody_looks(pair->fabric, pair->ranks);
 }
 
-/* 1: all were well. What waits is told. */
+/* Ends the calls of both ranks. 1: all ended well. */
 static int all_end(pair_t *pair)
 {
     uint32_t rank, well = 0;
@@ -163,8 +163,8 @@ static void test_pairs_on_two_nodes(void)
     all_pairs(WAY_LEVELS);
 }
 
-/* One of the two has as many numbers of the board as it has pieces, the other
- * one or none: they wait in different slots. */
+/* One call has as many numbers of the board as pieces, the other one or none;
+ * so the ranks wait in different slots. */
 static void test_other_numbers_of_the_board(void)
 {
     uint32_t other;
@@ -186,8 +186,8 @@ typedef struct play {
     int has_begun[RUNS_MAX][RANKS_MAX];
 } play_t;
 
-/* Of calls in order the next; those with tags at any time. UINT32_MAX: this one
- * is to wait. */
+/* Draws the next call in order, or any call with a tag. UINT32_MAX: the rank is
+ * to wait. */
 static uint32_t draw_run(play_t *play, uint32_t rank)
 {
     uint32_t drawn = random_below(&play->random, play->count), next = 0;
@@ -223,7 +223,8 @@ static void play_init(play_t *play, way_t way, uint64_t seed)
     }
 }
 
-/* Ranks go on as chance has it, and say what they wait in as often. */
+/* Chance decides which rank goes on, and when ranks tell the call in which they
+ * wait. */
 static void one_play(way_t way, uint64_t seed)
 {
     uint32_t i, rank, left;
@@ -294,7 +295,8 @@ static void test_ahead_of_what_is_remembered(void)
     fabric_destroy(fabric);
 }
 
-/* What differs is named, be it calls before that in which a rank waits. */
+/* The error names the first different calls, which may lie before the call in
+ * which a rank waits. */
 static void test_the_first_difference_is_named(void)
 {
     fabric_t *fabric = world(WAY_NET, 2, 5);
@@ -304,7 +306,7 @@ static void test_the_first_difference_is_named(void)
 
     for (rank = 0; rank < 2; rank++) {
         xylem_team_t *team = fabric_world(fabric, rank);
-        /* Of both a root that does not wait. */
+        /* Each rank is a root, which does not wait. */
         CHECK_EQ(xylem_ibcast(team, values[rank], 1 + rank, XYLEM_UINT64, rank,
                               &requests[rank][0]),
                  XYLEM_OK);

@@ -1,7 +1,7 @@
-/* Messages of a channel whose words carry their round: of two sides that send
- * each other one runs at a time, and before each access to what they share
- * chance decides which. No word of another round is taken, and no slot is
- * written before it has been read. */
+/* Messages of a channel whose words carry their round. Of two sides that send
+ * to each other one runs at a time; before each access to shared memory chance
+ * decides which. No word of another round is taken, and no slot is written
+ * before it has been read. */
 #include <string.h>
 
 #include "tests/support/check.h"

@@ -1,8 +1,8 @@
 /* Operations that detach: a call is over for a rank when its own part is, and
- * late ranks get later what they miss. Simulated ranks, two on a node that they
- * share; of the first ranks of the nodes, which lead, some stop for a while.
- * What the user may do meanwhile: fill the buffers with something else, start
- * the request again, give it up, destroy the context. */
+ * late ranks get the missing data later. Simulated ranks, two on each node,
+ * share its memory; some of the leaders stop for a while. Meanwhile the user
+ * may fill the buffers with other data, start the request again, give it up, or
+ * destroy the context. */
 #include <string.h>
 
 #include "runtime/core/detach.h"
@@ -25,7 +25,7 @@ typedef struct player {
 
 static player_t players[RANKS];
 
-/* What is done with operations of the user's meanwhile. */
+/* Operators of the user, which are made and destroyed meanwhile. */
 static struct {
     int are_destroyed;
     xylem_op_t of[RANKS];            /* that requests combine by; 0: none */
@@ -80,8 +80,8 @@ static void add(void *result, const void *left, const void *right, size_t count,
         sum[i] = a[i] + b[i];
 }
 
-/* One by which nothing is combined, and the one that the call has: in a
- * callback, which must not wait. */
+/* Destroys an unused operator and the one of the call, in a callback, which
+ * must not wait. */
 static void ops_destroy(const player_t *player)
 {
     xylem_context_t *context = fabric_context(player->fabric, player->rank);
@@ -180,7 +180,7 @@ static void play(fabric_t *fabric)
     CHECK(fabric_run_until(fabric, &script));
 }
 
-/* With what is under way given up by the user. */
+/* Ends the test; the user has given up what is under way. */
 static void finish(fabric_t *fabric)
 {
     uint32_t rank;
@@ -193,8 +193,8 @@ static void finish(fabric_t *fabric)
     fabric_destroy(fabric);
 }
 
-/* The leader of the last node stops for a burst at the begin. Do those of other
- * nodes wait for it? */
+/* The leader of the last node stops for a burst at the begin. Checks which
+ * ranks of other nodes wait for it. */
 static void one_late(xylem_coll_t coll, const char *const *settings,
                      int is_waited_for)
 {
@@ -280,8 +280,8 @@ static void ops_are_destroyed_in(xylem_coll_t coll, int own_are_detached)
     memset(&ops, 0, sizeof ops);
 }
 
-/* Whoever destroys one waits for what is combined by it, and for nothing else:
- * what is detached besides may wait for what this rank does next. */
+/* Destroying an operator waits for operations that combine by it, and for no
+ * others: other detached operations may wait for this rank's next action. */
 static void ops_do_not_wait_for_others(void)
 {
     ops_are_destroyed_in(XYLEM_COLL_BCAST, 0);
@@ -339,8 +339,8 @@ static void both_begin(player_t *player)
     CHECK_EQ(xylem_coll_start(team, &args, NULL), XYLEM_OK);
 }
 
-/* Only leaders have something to wait for room with, so that what overtook it
- * there would meet another call of the node's others. */
+/* Only leaders' operations wait for room. An operation that overtook one there
+ * would meet another call of the node's other ranks. */
 static void who_waits_for_room_is_not_overtaken(void)
 {
     static const char *const settings[] = {"NOISE_BUDGET=400K",

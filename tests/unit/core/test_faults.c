@@ -1,5 +1,5 @@
 /* Failures over the fabric: dead peers, failing sends and receives, failing
- * allocations. Nobody hangs, every operation completes, all memory comes back.
+ * allocations. No rank hangs, every operation completes, all memory comes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +132,8 @@ static void check_refused(fabric_t *fabric, uint32_t victim, uint64_t seed)
     coll_run_fini(&run);
 }
 
-/* Receives that nobody will serve are given back: nothing of a failed
- * operation is left, and what comes late does not write into its buffer. */
+/* Receives that no send will match are given back: nothing of a failed
+ * operation is left, and late messages do not write into its buffer. */
 static void test_receives_are_given_back(void)
 {
     enum { LEAVES = 3, WORDS = 64 };
@@ -333,7 +333,7 @@ static void test_failing_calls(void)
         one_failing_call(seed);
 }
 
-/* What a failing send does to the rank itself. */
+/* The effect of a failing send on its own rank. */
 static void test_failing_send_status(void)
 {
     fabric_options_t options = options_of(1);
@@ -417,9 +417,8 @@ static int nothing_is_under_way(xylem_context_t *context)
     return xyl_requests_look(context, &are_under_way) == 0 && !are_under_way;
 }
 
-/* As a blocking call does with a plan that the team has kept: it holds up its
- * context neither before it is started, nor when it has failed while a send is
- * under way. */
+/* Uses a kept plan as a blocking call does: it holds up its context neither
+ * before its start, nor when it has failed with a send under way. */
 static void test_kept_plan_fails(void)
 {
     fabric_options_t options = options_of(0); /* rendezvous */
@@ -488,7 +487,7 @@ static int one_failing_allocation(uint64_t nth)
         }
     failed = fabric_allocation_failed(fabric);
     CHECK_EQ(failed, victim != UINT32_MAX);
-    if (victim != UINT32_MAX) /* gives up; so must those who wait for it */
+    if (victim != UINT32_MAX) /* gives up; so must ranks that wait for it */
         fabric_kill(fabric, victim, NOTICE_MAX);
     CHECK(fabric_run_until(fabric, &after));
     if (victim == UINT32_MAX)

@@ -1,5 +1,5 @@
-/* What xylem_alloc remembers, with memory of the system: several threads, and
- * what is left to the context. */
+/* The memory of xylem_alloc, on memory of the system: several threads, and
+ * blocks that are left to the context. */
 #include "runtime/core/heap.h"
 
 #include <pthread.h>
@@ -38,7 +38,7 @@ static void *use_heap(void *arg)
         CHECK_EQ((uintptr_t)*at % 64, 0);
         memset(*at, (int)user->number, bytes);
     }
-    return NULL; /* what is held is left to the context */
+    return NULL; /* held blocks are left to the context */
 }
 
 static void test_threads(void)

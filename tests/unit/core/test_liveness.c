@@ -1,4 +1,4 @@
-/* Processes of this machine: who lives, as the net asks before a first message.
+/* Which processes of this machine live, as the net asks before a first message.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ static pid_t process_that_has_ended(void)
     if (pid == 0)
         _exit(0);
     CHECK(pid > 0);
-    CHECK(waitpid(pid, NULL, 0) == pid); /* nothing of it is left */
+    CHECK(waitpid(pid, NULL, 0) == pid); /* nothing of the process is left */
     return pid;
 }
 
@@ -49,7 +49,7 @@ static void test_gone_before(void)
     free(context);
 }
 
-/* Others have said so, and nobody looks (XYLEM_LIVENESS_MS=0). */
+/* Others have said so, and this rank does not look (XYLEM_LIVENESS_MS=0). */
 static void test_said_to_be_dead(void)
 {
     xyl_peer_t peers[RANKS] = {{.pid = 0}};

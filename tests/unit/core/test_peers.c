@@ -1,6 +1,6 @@
-/* Peers of xylem_device.h, where threads stand for GPUs: barriers, sums whose
- * words carry their round, messages that do, signals behind data; and a peer
- * that does not come. */
+/* Peers of xylem_device.h, with threads for GPUs: barriers, sums and messages
+ * whose words carry their round, signals behind data; and a peer that does not
+ * come. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct peer {
 
 static uint64_t *memory[RANKS];
 static uint64_t data[RANKS]; /* written before a barrier, read behind it */
-/* As GPUs' memory would be: a word, and what it is about. */
+/* Stands for GPUs' memory: a word, and the data that it announces. */
 static struct {
     _Alignas(64) uint64_t word;
     uint64_t value;
@@ -69,7 +69,8 @@ static xylem_device_channel_t channel_to(const peer_t *peer, uint32_t other)
                                    LETTER * 8, SLOTS);
 }
 
-/* To the next, from the one before: runs ahead of it by the slots there are. */
+/* Passes letters from the peer before to the next one, which it may be ahead of
+ * by the number of slots. */
 static void pass_letter(peer_t *peer, uint32_t round)
 {
     uint32_t me = peer->peers.rank, i;

@@ -1,5 +1,5 @@
-/* The life of requests over the fabric: persistent ones, many at once, what
- * callbacks may do, and calls at the wrong moment. */
+/* The life of requests over the fabric: persistent ones, many at once, actions
+ * in callbacks, and calls at the wrong moment. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void test_restart_in_callback(void)
         uint32_t i;
 
         c.persistent = 1;
-        /* A request that is started again stays, whatever the flag says. */
+        /* A request that is started again stays, with the flag or without. */
         coll_run_init(&run, fabric, NULL, RANKS, &c, seed);
         run.hook = restart;
         run.hook_arg = &starts;
@@ -94,8 +94,8 @@ static void test_restart_in_callback(void)
     }
 }
 
-/* Sequence numbers that pass the end of what a tag holds, and more segments
- * than a tag tells apart. */
+/* Sequence numbers beyond those that a tag can hold, and more segments than a
+ * tag tells apart. */
 static void test_tags_wrap(void)
 {
     uint32_t starts = 40, i;

@@ -1,7 +1,7 @@
 /* A request whose run goes on for others after the user was told of its end,
  * while the user starts it again or gives it up: the user's thread and the
- * progressing thread take turns by chance. Its memory goes once, when neither
- * needs it, and nobody looks at it afterwards. */
+ * progressing thread take turns by chance. Its memory is freed once, when
+ * neither needs it, and no thread touches it afterwards. */
 #include "progress/engine/engine.h"
 #include "runtime/base/holder.h"
 #include "runtime/core/context.h"
@@ -69,7 +69,7 @@ static xyl_event_t done, settled, back;
 static uint32_t begun, told, given_up;
 static int is_in_callback;
 
-/* In one of the next turns. */
+/* Pushes the event for one of the next turns. */
 static void push(xyl_event_t *event)
 {
     xyl_fifo_push(&watched->context->engine.later, event);
@@ -115,7 +115,7 @@ static void net_is_back(xyl_event_t *event)
         xyl_request_event_back(watched);
 }
 
-/* It is engaged still. */
+/* The stand-in is still engaged. */
 static xylem_request_t *no_stand_in(xylem_request_t *request)
 {
     (void)request;
@@ -218,7 +218,7 @@ static void run(xylem_team_t *team, uint64_t seed)
                             .net_is_late = seed / 4 % 3 == 0,
                             .waits = seed / 12 % 2 == 0,
                             .runs = 1};
-    /* One whose last event the net still owes is not started again. */
+    /* A request whose last event the net still owes is not started again. */
     if (!schedule.net_is_late && !schedule.frees_itself)
         schedule.runs += (uint32_t)(seed % RUNS_MAX);
     released = begun = told = given_up = 0;

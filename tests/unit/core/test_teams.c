@@ -364,7 +364,7 @@ static void test_slots_run_out(void)
         CHECK_EQ(xylem_team_idup(world.of[i], &team.of[i], &making.requests[i]),
                  XYLEM_OK);
     CHECK(fabric_run_until(fabric, &script));
-    for (i = 0; i < RANKS; i++) { /* every rank hears of it */
+    for (i = 0; i < RANKS; i++) { /* every rank is told */
         CHECK_EQ(xylem_request_test(making.requests[i]), XYLEM_ERR_NO_RESOURCE);
         xylem_request_free(making.requests[i]);
     }
@@ -421,8 +421,8 @@ static void *agreements_look(void *arg)
     return NULL;
 }
 
-/* Somebody dies elsewhere: what teams agree on is looked at while the program
- * destroys a team that has agreed on something. */
+/* A rank of another team dies: the library looks at agreements while the
+ * program destroys a team that has agreed on something. */
 static void test_destroy_while_looked_at(void)
 {
     fabric_options_t options = {.seed = 1, .tells_failures = 1};

@@ -1,5 +1,5 @@
-/* What fails on one rank of a team fails on all of them, with the same status,
- * the rank that has caused it and words; and what they do next is right. */
+/* A failure on one rank of a team fails the team on all of them, with the same
+ * status, cause and words; and their next calls are right. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void start_allreduce(scene_t *scene, uint32_t rank)
              XYLEM_OK);
 }
 
-/* Every rank that has a request is told this; later calls, too. */
+/* Checks that every rank with a request is told this, also in later calls. */
 static void check_told(scene_t *scene, xylem_status_t status, uint32_t cause,
                        const char *word)
 {
@@ -100,8 +100,8 @@ static void test_net_error_is_told(void)
     }
 }
 
-/* A word that could not be sent, for want of memory say, is sent once more:
- * of two ranks nobody else would tell the other. */
+/* A notice that could not be sent, for want of memory for example, is sent once
+ * more: with two ranks no third one could tell the other. */
 static void test_word_is_repeated(void)
 {
     uint64_t seed;
@@ -123,8 +123,8 @@ static void test_word_is_repeated(void)
     }
 }
 
-/* Neither the slot nor the memory of a team that has failed meets those of the
- * next: one that is made of its ranks goes on. */
+/* Neither the slot nor the memory of a failed team meets those of the next: a
+ * new team of its ranks works. */
 static void test_next_team_is_right(void)
 {
     uint64_t seed;
@@ -145,7 +145,7 @@ static void test_next_team_is_right(void)
                      XYLEM_OK);
         }
         fabric_run_dry(scene.fabric);
-        for (rank = 0; rank < RANKS; rank++) /* but for the last, who aborts */
+        for (rank = 0; rank < RANKS; rank++) /* the last one aborts */
             if (rank + 1 < RANKS)
                 CHECK_EQ(xylem_ibcast(first[rank], scene.words[rank], WORDS,
                                       XYLEM_UINT32, 0, &scene.requests[rank]),
@@ -231,7 +231,7 @@ static void windows_fail(scene_t *scene, uint32_t *words, size_t count)
         CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
 }
 
-/* Of those that had come to the next, when that ends. */
+/* The windows of calls that fail come back when the team ends. */
 static void test_windows_come_back(void)
 {
     enum { CALLS = 5, COUNT = 1 << 19 };
@@ -285,7 +285,7 @@ static void test_revoke(void)
     one_word(xylem_team_revoke, XYLEM_ERR_REVOKED, "rank 2 has revoked", 1);
 }
 
-/* Of whoever notices a death the others hear; and the rank itself, should it
+/* A rank that notices a death tells the others; and the rank itself, should it
  * live: it gives the others up. */
 static void test_death_is_told(void)
 {
@@ -341,7 +341,7 @@ static void test_split_is_all_or_none(void)
     }
 }
 
-/* Who has a team first gives it up while it is still being made elsewhere. */
+/* The first rank to have a team aborts it while others still make it. */
 static void test_failure_comes_before_the_team(void)
 {
     uint64_t seed;
@@ -388,8 +388,8 @@ static void everybody_looks(const scene_t *scene, uint32_t looks)
     }
 }
 
-/* There is no memory for a word, where it is said or where it is heard before
- * the team is made: whoever waits asks, and hears it then. */
+/* There is no memory for a notice, at its sender, or at a receiver that has not
+ * made the team yet: a waiting rank asks, and is told then. */
 static int one_word_lost(uint64_t seed, uint64_t nth)
 {
     xylem_request_t *made[2];
@@ -438,7 +438,7 @@ static void test_lost_word_is_told_again(void)
     CHECK(failed >= 20);
 }
 
-/* Rank 2 calls something else, and everybody waits. */
+/* Rank 2 makes another call, and all ranks wait. */
 static void one_mismatch(int shares, uint32_t root, const char *word)
 {
     uint32_t rank;
@@ -492,8 +492,8 @@ static void start_to_send(scene_t *scene, uint32_t rank, uint32_t root)
     CHECK_EQ(xylem_request_free(request), XYLEM_OK);
 }
 
-/* Rank 2 sends to another root than the others, who send to it; or only rank 2
- * sends something. Nobody waits, until all call the same. */
+/* Rank 2 sends to another root than the others, which send to it; or only rank
+ * 2 sends something. No rank waits until all call the same. */
 static void test_mismatch_without_waiting(void)
 {
     uint32_t all_call, rank;
@@ -529,8 +529,8 @@ static void refused_allreduce(scene_t *scene, uint32_t rank)
              XYLEM_ERR_INVALID_ARG);
 }
 
-/* What one rank is refused the others do not wait for for ever; after a warm
- * call, or as the first. */
+/* If one rank is refused a call, the others do not wait for ever; after a warm
+ * call, or in the first. */
 static void one_refusal(int shares, int is_warm, uint32_t looks,
                         int is_made_again)
 {
@@ -584,8 +584,8 @@ static void check_differ(scene_t *scene)
     fabric_destroy(scene->fabric);
 }
 
-/* The same in jobs of few ranks, who are asked after more seconds than there
- * are ranks; as is one who comes late with another call, of nothing. */
+/* The same in jobs of few ranks, which are asked after more seconds than there
+ * are ranks; also for a rank that comes late with another call, of nothing. */
 static void test_few_ranks(void)
 {
     uint32_t ranks, rank;
@@ -633,8 +633,8 @@ static void all_are_over(scene_t *scene)
     }
 }
 
-/* As if all had made calls in which nobody but the root posts, up to piece
- * `number`. */
+/* Advances the boards as if all had made calls in which only the root posts, up
+ * to piece `number`. */
 static void boards_advance(const scene_t *scene, uint64_t number)
 {
     uint32_t rank;
@@ -652,9 +652,9 @@ static void boards_advance(const scene_t *scene, uint64_t number)
     }
 }
 
-/* What a rank has called last in a slot of the board is told from what others
- * call there later, however many calls come in between in which it has nothing
- * to post: a word says no more than which of 256 times it is. */
+/* A rank's last word in a slot of the board is told apart from later calls of
+ * others there, however many calls lie between in which the rank posts nothing:
+ * a word has only one of 256 generations. */
 static void test_words_of_long_ago(void)
 {
     const uint64_t round = XYL_BOARD_SLOTS, wrap = 256 * round;
@@ -672,7 +672,7 @@ static void test_words_of_long_ago(void)
         bcast_by(&scene, 0, RANKS);
         all_are_over(&scene);
     }
-    boards_advance(&scene, wrap + 1); /* where the allreduce was */
+    boards_advance(&scene, wrap + 1); /* the slot of the allreduce */
     bcast_by(&scene, 1, RANKS - 1);
     everybody_looks(&scene, 8);
     bcast_by(&scene, RANKS - 1, RANKS);
@@ -681,7 +681,7 @@ static void test_words_of_long_ago(void)
     fabric_destroy(scene.fabric);
 }
 
-/* One that is late after a refusal that all had is merely late. */
+/* A rank that is late after a call that all were refused is merely late. */
 static void test_refusal_of_all(void)
 {
     int shares;
@@ -807,8 +807,8 @@ static void test_settings_alike(void)
     }
 }
 
-/* What has hung is given up by all, if the user says so: for all calls, or for
- * this one. */
+/* All ranks give up an operation that has hung, if the user says so: for all
+ * calls, or for this one. */
 static void one_hang(const char *setting, uint32_t limit_s)
 {
     const char *settings[] = {setting, NULL};

@@ -115,7 +115,7 @@ static void run_many(uint32_t records, uint64_t posts)
             0)
             abort();
     }
-    /* Whoever has counted may still have to post, and need room for it. */
+    /* A thread that has counted may still have to post, and need room. */
     while (atomic_load(&running) != 0 || !is_read(&queue)) {
         if (xylem_progress(context) == 0)
             sched_yield();
@@ -170,7 +170,7 @@ static void test_full_and_disarmed(void)
         for (i = 0; i < 8; i++)
             CHECK_EQ(xylem_device_post(&queue, 1, 0, 1, 0), XYLEM_OK);
         CHECK_EQ(xylem_device_post(&queue, 1, 0, 1, 3), XYLEM_ERR_TIMED_OUT);
-        xylem_progress(context); /* nobody looks at it */
+        xylem_progress(context); /* the queue is not read */
         CHECK_EQ(xylem_device_wait(&word, round * 8, 3), XYLEM_ERR_TIMED_OUT);
         CHECK_EQ(xylem_proxy_arm(proxy, 1), XYLEM_OK);
         fabric_run_dry(fabric);
@@ -258,7 +258,7 @@ static void test_refused(void)
     CHECK_EQ(xylem_proxy_destroy(NULL), XYLEM_OK);
     CHECK_EQ(xylem_proxy_bind(proxy, 0, other), XYLEM_ERR_INVALID_ARG);
     CHECK_EQ(xylem_trigger_destroy(other), XYLEM_OK);
-    /* One that is left goes with its context. */
+    /* A proxy that is left ends with its context. */
     CHECK_EQ(xylem_proxy_arm(proxy, 1), XYLEM_OK);
     fabric_destroy(fabric);
 }
@@ -385,7 +385,7 @@ static unsigned ranks_post(void *arg)
                             &rank->queue, tile == UINT32_MAX ? START : SEGMENTS,
                             tile == UINT32_MAX ? 0 : tile, 1, 0) == XYLEM_OK;
     }
-    for (i = 0; i < RANKS; i++) /* a record wakes nobody */
+    for (i = 0; i < RANKS; i++) /* a record wakes no thread */
         xylem_progress(fabric_context(ranks->fabric, i));
     return 1;
 }

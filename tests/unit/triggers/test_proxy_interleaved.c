@@ -1,5 +1,5 @@
-/* The queue of a proxy when several post at once and it is full most of the
- * time: one of those who post and who reads runs at a time, and before each
+/* The queue of a proxy when several threads post at once and it is full most of
+ * the time: one posting or reading thread runs at a time, and before each
  * access to shared memory chance decides which. No record may be lost, doubled
  * or torn. */
 #include "tests/support/check.h"
@@ -13,7 +13,7 @@ enum { POSTERS = 3, ACTORS = POSTERS + 1, POSTS = 7, SCHEDULES = 300 };
 static xylem_context_t *context;
 static xylem_proxy_t *proxy;
 
-/* Tag and index say who posts, counts which of the posts. */
+/* Tag and index name the poster, the count numbers its posts. */
 static void post_all(uint32_t poster)
 {
     uint32_t i;
@@ -59,7 +59,7 @@ static void run_schedule(uint32_t schedule)
     CHECK_EQ(xylem_proxy_destroy(proxy), XYLEM_OK);
 }
 
-/* As much of a context as a proxy looks at. */
+/* The members of a context that a proxy uses. */
 static void test_schedules(void)
 {
     static proxies_t proxies;

@@ -145,8 +145,8 @@ static void job_destroy(job_t *job)
 
 /* ---- many runs, counted in any order ---- */
 
-/* What is still to be counted on one rank: pieces of the input, and starts,
- * each as often as there are runs. */
+/* Counts that are left on one rank: pieces of the input, and starts, each once
+ * per run. */
 typedef struct feed {
     job_t *job;
     uint64_t left[RANKS][PIECES + 1];
@@ -167,7 +167,7 @@ static void count_piece(member_t *member, uint32_t piece)
              XYLEM_OK);
 }
 
-/* A few of those that are left, by chance, whatever the requests do. */
+/* Makes a few of the counts that are left, drawn, whatever the requests do. */
 static unsigned feed_some(void *arg)
 {
     feed_t *feed = arg;
@@ -216,7 +216,7 @@ static int all_have_run(void *arg)
     return is_fed(feed);
 }
 
-/* More looks where nothing came of the last: chance may find nothing left. */
+/* Tries again if nothing was counted: a draw may find nothing left. */
 static unsigned feed_act(void *arg)
 {
     unsigned acts = 0;
@@ -359,7 +359,7 @@ static void test_chain(void)
     fabric_destroy(fabric);
 }
 
-/* What counts up a trigger that has no counter touches nothing. */
+/* Counting up a trigger without a counter touches nothing. */
 static void test_chain_to_no_segment(void)
 {
     fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
@@ -434,7 +434,7 @@ static void create_chain(xylem_context_t *context, called_t *called,
     CHECK_EQ(xylem_trigger_create(context, &args, &triggers[0]), XYLEM_OK);
 }
 
-/* Threads count while another one progresses, and while nobody does. */
+/* Threads count while another thread progresses, and while none does. */
 static void test_threads(void)
 {
     fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
