@@ -1,5 +1,5 @@
-/* What is written down of a call that hangs (XYLEM_HANG_DUMP): which it is, how
- * far it is, and, of ranks that share memory, who has not said a word in it. */
+/* The dump of a call that hangs (XYLEM_HANG_DUMP): which call it is, how far it
+ * is, and which ranks that share memory have not said a word in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static void start(scene_t *scene, xylem_coll_t coll, uint32_t call)
     fabric_run_dry(scene->fabric);
 }
 
-/* What a rank has written when it has looked for long enough. */
+/* Reads the dump of a rank that has looked for long enough. */
 static void dump_of(const scene_t *scene, uint32_t rank, char text[TEXT_BYTES])
 {
     char path[64];
@@ -115,7 +115,7 @@ static void check_dump(xylem_coll_t coll, int shares_memory, uint32_t rank,
     scene_fini(&scene);
 }
 
-/* All others have posted what they bring: only the late one is named. */
+/* All others have posted their contributions: only the late rank is named. */
 static void test_late_rank_is_named(void)
 {
     static const char *const allreduce[] = {
@@ -136,7 +136,7 @@ static void test_late_rank_is_named(void)
             check_dump(XYLEM_COLL_ALLTOALL, 1, rank, named);
 }
 
-/* Who waits as well has not said a word either. */
+/* A rank that waits as well has not said a word either. */
 static void test_late_root_is_among_them(void)
 {
     static const char *const first[] = {"no word from rank 1 2 3 4 5\n", NULL};
@@ -147,7 +147,7 @@ static void test_late_root_is_among_them(void)
     check_dump(XYLEM_COLL_SCATTER, 1, 0, first);
 }
 
-/* Nobody has come, and its source alone is waited for. */
+/* No other rank has come, and the call waits for its source alone. */
 static void test_source_is_named(void)
 {
     static const uint32_t late = LATE;

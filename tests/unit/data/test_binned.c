@@ -1,6 +1,6 @@
 /* Sums that do not depend on their order (collectives/data/binned.h): against
- * exact sums, in whatever order and however merged, on all instruction sets,
- * and with what is no ordinary number. */
+ * exact sums, in any order and merged in any way, on all instruction sets, also
+ * of numbers that are not finite, subnormal or -0. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +58,8 @@ static long double exact_size(const exact_t *exact)
 
 /* ---- numbers ---- */
 
-/* Of one size, of all sizes, cancelling, subnormal, near overflow, few bits. */
+/* Draws numbers of one size, of all sizes, cancelling, subnormal, near
+ * overflow, or with few bits. */
 static double draw(int kind, int is_float)
 {
     uint64_t bits = random_next();
@@ -151,7 +152,7 @@ static void shuffle(numbers_t *numbers)
     }
 }
 
-/* One number after the other. */
+/* Adds one number after the other. */
 static uint64_t sum_in_order(const xyl_binned_t *binned,
                              const numbers_t *numbers)
 {
@@ -225,7 +226,7 @@ static void check_error(const numbers_t *numbers, double sum)
 
 static xyl_isa_t instructions = XYL_ISA_BASE;
 
-/* The smallest sums of so many numbers, and those of any number. */
+/* The smallest sums for `count` numbers; `any`: those for any number. */
 static const xyl_binned_t *binned_for(xylem_type_t type, size_t count, int any)
 {
     return xyl_binned_find(XYLEM_SUM, type,
@@ -266,7 +267,7 @@ static void test_numbers(void)
     }
 }
 
-/* A number alone comes out as it was, but for -0. */
+/* The sum of one number is that number, except for -0. */
 static void check_one(int any)
 {
     const xyl_binned_t *f = binned_for(XYLEM_FLOAT32, 1, any);
@@ -342,7 +343,7 @@ static void check_special(void)
         CHECK(SUM(type, most, most, -most) == most);
         CHECK(SUM(type, least, least, -least) == least);
         CHECK(SUM(type, least, -least) == 0);
-        CHECK(SUM(type, 1, least, -1) == 0); /* below what is kept */
+        CHECK(SUM(type, 1, least, -1) == 0); /* below the kept digits */
         CHECK(!signbit(SUM(type, -0.0, -0.0)));
         CHECK(!signbit(SUM(type, 1.5, -1.5)));
         CHECK(SUM(type, 1, -1, 0x1p-20) == 0x1p-20);
@@ -358,7 +359,7 @@ static void test_special(void)
     instructions = XYL_ISA_BASE;
 }
 
-/* As many as there may be, of the greatest digits. */
+/* The most numbers that a sum may have, with the greatest digits. */
 static void check_many(int any)
 {
     const xyl_binned_t *f = binned_for(XYLEM_FLOAT32, 1, any);
@@ -424,7 +425,8 @@ static void draw_row(unsigned char *row, size_t bytes, xylem_type_t type,
     }
 }
 
-/* Sums of two where the first lies at their end, as it does in a window. */
+/* Sums of two numbers, the first of which lies at the sums' end, as it does in
+ * a window. */
 static void two_at_the_end(const xyl_binned_t *binned,
                            const unsigned char *left,
                            const unsigned char *right, unsigned char *sums)
@@ -451,7 +453,7 @@ static void rows_sum(const xyl_binned_t *binned, const unsigned char *left,
     binned->merge.kernel(sums, sums, other, ROW);
     binned->value.kernel(values, sums, NULL, ROW);
     binned->total.kernel(values + (size_t)ROW * 16, sums, other, ROW);
-    /* Where sums begin, as a seat does that is the last to add. */
+    /* Results where sums begin, as the last seat to add writes them. */
     memcpy(other, sums, ROW * binned->bytes);
     binned->collect.kernel(other, left, other, ROW);
     memcpy(values + (size_t)ROW * 32, other, ROW * binned->element_bytes);

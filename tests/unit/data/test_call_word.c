@@ -1,4 +1,4 @@
-/* What a call is in words, which fit where they go. */
+/* Calls in words, which fit into their texts. */
 #include "collectives/data/call_word.h"
 
 #include <string.h>
@@ -56,8 +56,8 @@ static void test_words_fit(void)
     fits(xyl_call_word_of_nothing(3));
 }
 
-/* What the library chooses is no setting; all others are, and none of a call's
- * other words changes by them. */
+/* A choice of the library is no setting; all others are, and they change no
+ * other field of a call's word. */
 static void test_settings(void)
 {
     const char *const names[] = {"binary", "flat", "chain", "binomial"};

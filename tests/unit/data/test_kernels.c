@@ -2,9 +2,8 @@
  * against a reference that combines one element at a time from a description
  * of the type's layout and shares no code with the kernels. Operands come with
  * ties, zeros of both signs, infinities, NaNs and extremes; results are
- * compared bit by bit, and the bytes around them are guarded. Which kernels
- * have to exist is the matter of test_op.c; the 16-bit floating-point types
- * are that of test_kernels_half.c. */
+ * compared bit by bit, and the bytes around them are guarded. test_op.c tests
+ * which kernels exist, test_kernels_half.c the 16-bit floating-point types. */
 
 #include <complex.h>
 #include <float.h>
@@ -75,7 +74,7 @@ static const layout_t layouts[XYLEM_TYPE_COUNT] = {
     [XYLEM_PAIR_LONG_DOUBLE_INT] = {REAL, PAIR(long double)},
 };
 
-/* Those of a scalar that are not padding. */
+/* The bytes of a scalar that are not padding. */
 static size_t value_bytes(const layout_t *layout)
 {
     bool x87 = layout->scalar == REAL && LDBL_MANT_DIG == 64 &&
@@ -243,7 +242,7 @@ static bool logical(const layout_t *layout, xylem_op_t op, const void *l,
     return op == XYLEM_LOR ? truths != 0 : truths == 1;
 }
 
-/* Whether MIN, MAX, MINLOC or MAXLOC take the left element. */
+/* MIN, MAX, MINLOC or MAXLOC take the left element. */
 static bool left_wins(const layout_t *layout, xylem_op_t op,
                       const unsigned char *l, const unsigned char *r)
 {
@@ -413,7 +412,7 @@ static bool guarded(const unsigned char *from, const unsigned char *to)
     return from == to;
 }
 
-/* Whether the result is right and nothing else was written. */
+/* The result is right and nothing else was written. */
 static bool kernel_holds(const layout_t *layout, xylem_op_t op,
                          const operands_t *data, xyl_kernel_fn kernel,
                          size_t count, const placement_t *place)

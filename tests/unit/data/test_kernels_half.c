@@ -1,8 +1,8 @@
 /* The 16-bit floating-point types: conversions of all 65,536 values and at
  * every boundary of rounding, and the kernels of every instruction set, against
- * references that take the formats apart by ldexp and nothing else. Operands
- * are all values with a set of others; results are compared bit by bit, but for
- * the sign and payload of a NaN out of a sum or product. */
+ * references that take the formats apart by ldexp alone. Operands are all
+ * values with a set of others; results are compared bit by bit, except for the
+ * sign and payload of a NaN out of a sum or product. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +38,8 @@ static bool is_nan(const format_t *format, uint16_t bits)
     return (bits & 0x7fff) > infinity_of(format);
 }
 
-/* Of anything but a NaN; where infinity stands is the next power of two. */
+/* The magnitude of any value except NaN; infinity counts as the next power of
+ * two. */
 static double magnitude_of(const format_t *format, uint16_t bits)
 {
     int exponent = (bits & 0x7fff) >> format->mantissa_bits;
@@ -176,7 +177,7 @@ static void test_boundaries(void)
     CHECK_EQ(xyl_float16_of_float(0.0f), 0);
     CHECK_EQ(xyl_float16_of_float(-0.0f), 0x8000);
     CHECK(is_nan(&float16, xyl_float16_of_float((float)NAN)));
-    /* One whose payload is in the digits that go. */
+    /* A NaN whose payload lies in the dropped digits. */
     CHECK(
         is_nan(&float16, xyl_float16_of_float(xyl_float_of_bits(0x7f800001))));
 }
@@ -193,8 +194,8 @@ static const uint16_t others[] = {
 
 enum { OTHERS = sizeof others / sizeof others[0] };
 
-/* With one rounding to binary32, as the sum in double has more than twice its
- * digits, and one to the format. */
+/* Combines with one rounding to binary32, as the sum in double has more than
+ * twice its digits, and one to the format. */
 static uint16_t combined(const format_t *format, xylem_op_t op, uint16_t left,
                          uint16_t right)
 {

@@ -2,9 +2,8 @@
  * byte of an element lies. Types are nested at random by the public functions,
  * with gaps, negative offsets, parts without data, pieces that overlap, and
  * extents below and above the data; packing and unpacking are tried for all
- * ranges of bytes of short types and for many of long ones. How compact layouts
- * are, what is refused, and how long types live, is the matter of
- * test_types.c. */
+ * ranges of bytes of short types and for many of long ones. test_types.c tests
+ * how compact layouts are, refusals, and the lives of types. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 enum {
     MODEL_BYTES_MAX = 2048, /* packed, of an element */
     PARTS_MAX = 5,
-    TYPES = 24, /* that further ones are made of */
+    TYPES = 24, /* parts of further types */
     ROUNDS = 12,
     ELEMENTS_MAX = 4,
     ALL_RANGES_BYTES_MAX = 48,
@@ -270,7 +269,7 @@ static void fill(unsigned char *memory, size_t bytes)
 static bool packs(const model_t *model, const xyl_layout_t *layout,
                   room_t *room, uint64_t offset, size_t bytes)
 {
-    /* Of its own, so that a byte too many is found by the sanitizer. */
+    /* A block of its own, so that the sanitizer finds a byte too many. */
     unsigned char *packed = malloc(bytes != 0 ? bytes : 1);
     bool right = true;
     size_t i;
@@ -282,7 +281,7 @@ static bool packs(const model_t *model, const xyl_layout_t *layout,
     return right;
 }
 
-/* Where several packed bytes go to one place, any of them may stay there. */
+/* If several packed bytes go to one place, any of them may stay there. */
 static bool unpacks(const model_t *model, const xyl_layout_t *layout,
                     room_t *room, uint64_t offset, size_t bytes)
 {
@@ -462,7 +461,7 @@ static void test_blocks(void)
 }
 
 /* Long lists in which parts touch, or follow at distances that are equal for a
- * while: what is joined must be what it was. */
+ * while: joined parts must stay the same bytes. */
 static void test_lists(void)
 {
     enum { LENGTH = 12 };
@@ -563,7 +562,7 @@ static void test_large(void)
     fabric_destroy(fabric);
 }
 
-/* Packed offsets far beyond what memory has, of elements that share bytes. */
+/* Packed offsets far beyond the memory, of elements that share bytes. */
 static void test_far(void)
 {
     const xylem_type_part_t word = {0, 1, XYLEM_UINT32};

@@ -1,6 +1,6 @@
 /* Types and operations: names, sizes, which combinations exist, the choice of
- * the instruction set, and results that are worked out by hand. What every
- * kernel computes in general is the matter of test_kernels.c. */
+ * the instruction set, and results that are worked out by hand. test_kernels.c
+ * tests the results of every kernel in general. */
 #include "collectives/data/op.h"
 
 #include <complex.h>
@@ -167,8 +167,8 @@ static xyl_kernel_fn sum_of(xyl_isa_t isa)
     return xyl_kernel_find(XYLEM_SUM, XYLEM_FLOAT32, isa);
 }
 
-/* Each instruction set has kernels of its own; one that the machine lacks is
- * never handed out. */
+/* Each instruction set has kernels of its own; kernels of a set that the
+ * machine lacks are never handed out. */
 static void test_isas(void)
 {
     xyl_isa_t best = xyl_isa_best(), isa;
@@ -212,8 +212,8 @@ static void test_integers(void)
     CHECK_EQ(word, 4);
 }
 
-/* What is said to need no order: of chance bytes, a + (b + c) and (c + a) + b
- * have equal bits. */
+/* Operations that are said to need no order: for random bytes, a + (b + c) and
+ * (c + a) + b have equal bits. */
 static void check_orderless(xylem_op_t op, xylem_type_t type, uint64_t *random)
 {
     enum { COUNT = 64 };
@@ -288,7 +288,7 @@ static void test_halves(void)
     CHECK_EQ(half, 0);
 }
 
-/* A fused operation would keep what rounding drops from 0.1 * 10. */
+/* A fused operation would keep the digits that rounding drops from 0.1 * 10. */
 static void test_complex(void)
 {
     double complex product = 0.0;

@@ -1,7 +1,6 @@
-/* The functions that make types: what they refuse, how compact the layouts of
- * regular types are, how long types live, tables of thousands of them, threads,
- * and every allocation that can fail. What layouts do is the matter of
- * test_layout.c. */
+/* The functions that make types: refusals, how compact the layouts of regular
+ * types are, how long types live, tables of thousands of them, threads, and
+ * every allocation that can fail. test_layout.c tests layouts. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ static xylem_type_t column_of(uint64_t count, int64_t stride)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is refused                                                          */
+/* Refusals                                                                 */
 
 static void test_arguments(void)
 {
@@ -178,13 +177,13 @@ static void test_too_many_blocks(void)
     CHECK(
         refused(xylem_type_indexed(context, 2, many, offsets, structure, &type),
                 XYLEM_ERR_NO_RESOURCE, "blocks"));
-    /* Alone they are a pattern; so they are within one that is alone. */
+    /* A structure alone is a pattern; so it is in a type of one part. */
     MUST(xylem_type_contiguous(context, UINT64_C(1) << 40, structure, &nest));
     CHECK(refused(xylem_type_indexed(context, 2, (const uint64_t[]){1, 1},
                                      offsets, nest, &type),
                   XYLEM_ERR_NO_RESOURCE, "blocks"));
     CHECK_EQ(type, UNTOUCHED);
-    /* So they are not where nests are too deep to be kept. */
+    /* It is not if the nest is too deep to be kept. */
     MUST(xylem_type_vector(context, XYL_LAYOUT_BLOCKS_MAX, 1, 32, structure,
                            &nest));
     for (depth = 0; depth < XYL_LAYOUT_LEVELS_MAX - 2; depth++)
@@ -208,7 +207,7 @@ static const xyl_layout_t *layout_of(xylem_type_t type)
     return layout;
 }
 
-/* However many elements it has, a regular type is a few words. */
+/* A regular type is a few words, however many elements it has. */
 static void test_compact(void)
 {
     const uint64_t million = 1000000;
@@ -299,7 +298,7 @@ static void test_destroy_in_use(void)
     MUST(xylem_type_destroy(context, column));
     CHECK_EQ(xylem_type_query(context, column, &bytes, NULL),
              XYLEM_ERR_INVALID_ARG);
-    /* One with the same number is another one. */
+    /* A new type with the same number is another type. */
     next = column_of(2, 100);
     CHECK_EQ(next, column);
     MUST(xyl_layout_find(context, next, &bytes, &other));
@@ -332,7 +331,7 @@ static void test_no_data(void)
     CHECK(bytes == 0 && extent == 0);
     MUST(xyl_layout_find(context, empty, &bytes, &layout));
     CHECK(bytes == 0 && layout == NULL);
-    /* Without data, but with an extent, which counts in what is made of it. */
+    /* A type without data, but with an extent, which counts in types of it. */
     MUST(xylem_type_create(context, NULL, 0, 100, &marker));
     MUST(xylem_type_contiguous(context, 3, marker, &type));
     MUST(xylem_type_query(context, type, &bytes, &extent));
@@ -349,7 +348,7 @@ static void test_no_data(void)
     fabric_destroy(fabric);
 }
 
-/* What is not destroyed goes with the context. */
+/* Types that are not destroyed end with the context. */
 static void test_thousands(void)
 {
     enum { N = 5000 };

@@ -1,7 +1,7 @@
-/* Memory of other ranks' GPUs that is open: what works use stays open, however
- * much more is opened meanwhile, what nobody uses makes room, and what a rank
- * had that has freed it, or died, is closed as soon as no work uses it. Which
- * GPUs reach one another is learnt by opening. */
+/* Open memory of other ranks' GPUs: memory that works use stays open, however
+ * much more is opened meanwhile; unused memory makes room; and memory of a rank
+ * that has freed it, or died, is closed as soon as no work uses it. Opening
+ * shows which GPUs reach one another. */
 #include <stdlib.h>
 
 #include "collectives/device/device.h"
@@ -139,7 +139,7 @@ static void scene_end(scene_t *scene)
     CHECK_EQ(open_count, 0);
 }
 
-/* Allocation `number`, where `place` lies alone. */
+/* Opens allocation `number`, in which only `place` lies. */
 static void *placed_open(scene_t *scene, uint32_t owner, unsigned number,
                          unsigned place)
 {
@@ -212,7 +212,8 @@ static void test_unused_makes_room(void)
     scene_end(&scene);
 }
 
-/* Of the same works, too: it is not closed for the next. */
+/* The driver takes no more: memory that these works use is not closed for the
+ * next. */
 static void test_driver_takes_no_more(void)
 {
     scene_t scene;
@@ -231,8 +232,8 @@ static void test_driver_takes_no_more(void)
     scene_end(&scene);
 }
 
-/* Of a call that has failed elsewhere, whose owner has freed it and has another
- * one there. */
+/* Memory of a call that has failed elsewhere: its owner has freed it, and has
+ * another allocation there. */
 static void test_another_lies_there(void)
 {
     scene_t scene;
@@ -279,8 +280,8 @@ static void test_dead_keep_nothing(void)
     scene_end(&scene);
 }
 
-/* Of another team, which fails next, or will be done. Nothing is opened
- * afterwards. */
+/* Works of another team, which fails next, or ends, use memory of the dead.
+ * Nothing is opened afterwards. */
 static void test_dead_are_used(void)
 {
     scene_t scene;
@@ -401,7 +402,7 @@ static void test_reach_is_learnt(void)
     scene_end(&scene);
 }
 
-/* One failure may be its owner's, who has freed it. */
+/* One failure may be due to the owner, which has freed the memory. */
 static void test_unreached_is_left(void)
 {
     scene_t scene;

@@ -1,8 +1,8 @@
 /* The directory by which ranks gather in one rank's GPU, and get the result, by
- * two mechanisms: one rank runs at a time, before each access to shared words
- * chance decides which, and copies end in any order and as late as chance has
- * it. All have the right bytes, whoever copied how, whatever was assigned
- * twice, and no ring or place is written while it is needed. */
+ * two mechanisms. One rank runs at a time, chance decides which before each
+ * access to shared words, and copies end in random order and late. All ranks
+ * have the right bytes, whichever rank copied in whichever way, also if copies
+ * were assigned twice, and no ring or place is written while it is needed. */
 #include <string.h>
 
 #include "collectives/device/directory.h"
@@ -92,7 +92,7 @@ static uint64_t place_bytes(void)
     return plan.kind == BCAST ? plan.gotten : plan.given;
 }
 
-/* Half of it, and then somebody else. */
+/* Moves one half; then another rank may run. */
 static void move(unsigned char *to, const unsigned char *from, uint64_t bytes)
 {
     memcpy(to, from, bytes / 2);
@@ -173,7 +173,7 @@ static int begin(void *arg, const xyl_copy_t *copy)
     return 0;
 }
 
-/* Some copy of this rank's ends, unless it is slow. */
+/* Ends some copy of this rank, unless the rank is slow. */
 static void end_some(uint32_t self)
 {
     actor_t *actor = &actors[self];
@@ -302,11 +302,11 @@ static void test_schedules(void)
     CHECK(copies[XYL_COPY_IPC_IN] != 0 && copies[XYL_COPY_IPC_OUT] != 0);
     CHECK(copies[XYL_COPY_FILL] != 0 && copies[XYL_COPY_DRAIN] != 0);
     CHECK(copies[XYL_COPY_PUBLISH] != 0 && copies[XYL_COPY_TAKE] != 0);
-    if (schedule == SCHEDULES) /* what is rare is not in a few of them */
+    if (schedule == SCHEDULES) /* rare events are not in a few of them */
         CHECK(reassigned != 0 && twice != 0 && joined_late != 0);
 }
 
-/* As those of memory that the processor copies do. */
+/* Copies that end at once, as those by the processor do. */
 static void test_at_once(void)
 {
     uint32_t schedule;
@@ -319,8 +319,8 @@ static void test_at_once(void)
     plan.at_once = 0;
 }
 
-/* Who is assigned its copy again is about to say that it has ended, and goes.
- */
+/* A rank whose copy is assigned again is about to say that it has ended, and
+ * leaves. */
 static void test_last_copy(void)
 {
     uint32_t schedule;

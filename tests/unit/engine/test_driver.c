@@ -1,6 +1,6 @@
 /* The driver: when a thread without work goes to sleep, on a core of its own
- * and on one that others want, too. The clock is the test's, and a turn takes
- * as long as the test says. */
+ * and on one that others want, too. The test has its own clock and says how
+ * long a turn takes. */
 #include "progress/engine/driver.h"
 
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static unsigned net_progress(xyl_net_t *net)
     return 0;
 }
 
-/* It is asked before each sleep, and there is always something first. */
+/* The driver asks this before each sleep; the answer always delays the sleep.
+ */
 static xylem_status_t net_arm(xyl_net_t *net)
 {
     (void)net;
@@ -91,7 +92,8 @@ static int turns_are_over(void *arg)
     return scene->turns >= scene->turns_end;
 }
 
-/* A wait of so many turns without work; how often it would have slept. */
+/* Waits for so many turns without work; returns how often it would have
+ * slept. */
 static uint64_t wait_turns(uint64_t turns, uint64_t gap_every)
 {
     scene->gap_every = gap_every;
@@ -154,7 +156,7 @@ static void test_quiet_again(void)
     scene_end();
 }
 
-/* Crowded again as soon as it was tried: it is tried less often. */
+/* A core that is crowded at each try is tried less often. */
 static void test_tries_less_often(void)
 {
     enum { EVERY = 300 };

@@ -122,7 +122,7 @@ static void test_queue(void)
 
 static void numbered_run(xyl_task_t *task)
 {
-    /* Whoever owns the engine: one at a time, ordered by ownership. */
+    /* Runs on the engine's owner: one at a time, ordered by ownership. */
     tally_add((const numbered_t *)(const void *)task);
 }
 
@@ -218,7 +218,7 @@ static void test_timer_order(void)
     CHECK_EQ(timers.count, 0);
 }
 
-/* One that starts itself again waits for the next look. */
+/* A timer that starts itself again waits for the next look. */
 static void test_timer_again(void)
 {
     alarm_t alarms[2];

@@ -1,6 +1,5 @@
-/* The table of executors: who is asked for which buffer, what is done in the
- * call and what is not. What stages make of the latter is test_seeds' --late.
- */
+/* The table of executors: which one is asked for which buffer, and which work
+ * is done in the call. test_seeds --late tests stages with later work. */
 #include "progress/exec/exec.h"
 
 #include "tests/support/check.h"
@@ -139,7 +138,7 @@ static void test_later(void)
     CHECK_EQ(started, 2);
     CHECK(xyl_fifo_is_empty(&ready));
     CHECK_EQ(far_away[0], 0);
-    slow_end(slow); /* what was begun last */
+    slow_end(slow); /* the work that was begun last */
     CHECK(xyl_fifo_pop(&ready) == &reduce.event);
     CHECK_EQ(other[BYTES - 1], 6);
     CHECK_EQ(far_away[0], 0);

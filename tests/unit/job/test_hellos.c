@@ -1,6 +1,6 @@
-/* What a rank says when it gives up, as the others hear it: who gives up
- * because of a rank that has gone names that rank, and so does who hears of it
- * from one that has only given up. */
+/* Hellos of ranks that give up: a rank that gives up because of a rank that has
+ * gone names that rank, and so does a rank that learns of it from one that has
+ * only given up. */
 #include "runtime/job/peers.h"
 
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 enum { RANKS = 4, GONE = 2, BLOB_BYTES = 8192 };
 
-/* What ranks have said. */
+/* The hellos of ranks. */
 typedef struct said {
     xyl_bootstrap_t base;
     char blobs[RANKS][BLOB_BYTES];
     size_t bytes[RANKS];
 } said_t;
 
-/* A rank hears those below it, and itself in the place of the others. */
+/* A rank gets the hellos of lower ranks, and its own in the place of others. */
 static xylem_status_t said_exchange(xyl_bootstrap_t *bootstrap,
                                     const void *mine, size_t bytes,
                                     xyl_blobs_t *all_out)
@@ -70,7 +70,7 @@ static void test_culprit(void)
     CHECK(strstr(xylem_last_error(), "rank 2 has died") != NULL);
 }
 
-/* Who gives up for a reason of its own is named itself. */
+/* A rank that gives up for a reason of its own is named itself. */
 static void test_own_reason(void)
 {
     static said_t said;

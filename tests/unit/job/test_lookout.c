@@ -14,7 +14,7 @@ enum { NODES = 3, LOOKS_MAX = 2000, HELLO_BYTES = 24 };
 typedef struct node {
     xyl_lookout_t *lookout;
     int lost[NODES], lost_whole[NODES];
-    int is_alone; /* watches nobody by itself */
+    int is_alone; /* watches no node by itself */
 } node_t;
 
 static xyl_lookout_address_t addresses[NODES];
@@ -67,7 +67,7 @@ static void look_all(void)
     poll(NULL, 0, 1);
 }
 
-/* Until node 0 has so many, or as often as it takes to be sure. */
+/* Looks until node 0 has `count` connections, or often enough to be sure. */
 static void look_until(uint32_t count)
 {
     uint32_t looks = 0;
@@ -87,7 +87,7 @@ static void close_all(void)
     }
 }
 
-/* All come by, whatever their number, and neighbours lie apart. */
+/* The ring has all nodes, whatever their number, and neighbours lie apart. */
 static void test_ring(void)
 {
     uint8_t seen[100];
@@ -104,8 +104,8 @@ static void test_ring(void)
     CHECK(xyl_lookout_next(1000, 0, 1) < 900);
 }
 
-/* Each of three watches, and is watched by, both others; who says goodbye is
- * not lost. */
+/* Each of three nodes watches, and is watched by, both others; a node that says
+ * goodbye is not lost. */
 static void test_goodbye(void)
 {
     uint32_t node;
@@ -198,7 +198,7 @@ static void test_death(void)
     stage_end(listener, fd);
 }
 
-/* Somebody else has its address: it is not watched, and not lost. */
+/* Another machine has the node's address: the node is not watched, nor lost. */
 static void test_other_machine(void)
 {
     uint64_t answer = 12;
@@ -214,8 +214,8 @@ static void test_other_machine(void)
     stage_end(listener, fd);
 }
 
-/* Who does not know the question gets no answer, whatever it sends; who says
- * nothing is turned away after some seconds. */
+/* A stranger that does not know the question gets no answer, whatever it sends;
+ * a silent one is turned away after some seconds. */
 static void test_strangers(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};

@@ -1,6 +1,5 @@
-/* What is read of the machine agrees with what hwloc finds by all its means,
- * and reading moves the thread to no other core: where cores are busy it would
- * wait for each of them. */
+/* The reading of the machine agrees with what hwloc finds by all its means, and
+ * moves the thread to no other core: it would wait for each busy one. */
 #include "runtime/job/topology.h"
 
 #include <hwloc.h>
@@ -72,8 +71,8 @@ static uint32_t index_of(hwloc_topology_t all, hwloc_obj_type_t type,
     return object == NULL ? UINT32_MAX : object->logical_index;
 }
 
-/* One read says where all sit: a thread on each processor, one on all of them,
- * and one of which nothing is known. */
+/* One reading tells the places of all: a thread on each processor, one on all
+ * of them, and one of which nothing is known. */
 static void test_places(void)
 {
     static xyl_cpus_t own, cpus[XYL_CPUS_MAX + 2];
@@ -110,7 +109,7 @@ static void test_places(void)
     hwloc_topology_destroy(all);
 }
 
-/* All that the thread may run on are as many cores as hwloc finds for it. */
+/* The processors of the thread are as many cores as hwloc finds for it. */
 static void test_cores(void)
 {
     hwloc_topology_t all;
@@ -129,8 +128,8 @@ static void test_cores(void)
     hwloc_bitmap_free(bound);
 }
 
-/* Whoever reads for its node may be kept from the processors of others, as by
- * cgroups: they have places all the same. */
+/* The rank that reads for its node may not use the processors of others, as
+ * with cgroups; the others still have places. */
 static void test_places_of_others(void)
 {
     static const xyl_cpus_t cpus[2] = {{{1}}, {{2}}};

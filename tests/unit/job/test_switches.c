@@ -1,8 +1,8 @@
-/* Switches from topology files: what is read, what is refused and in which
- * words; and that in the simulator trees between nodes follow them: collectives
- * are right, and of a broadcast each segment enters each switch once, at every
- * level. The messages are those of a trace that carry data: that a child has a
- * piece is said to its parent without any. */
+/* Switches from topology files: reading, refusals and their words. In the
+ * simulator trees between nodes follow the switches: collectives are right, and
+ * each segment of a broadcast enters each switch once, at every level. Counted
+ * are the messages of a trace that carry data; a child tells its parent without
+ * data that it has a piece. */
 #include "runtime/job/switches.h"
 
 #include <jansson.h>
@@ -293,7 +293,7 @@ static void leave(play_t *play)
     }
 }
 
-/* The path of a new file with `text` in it; unlink it. */
+/* Writes a new file with `text`, and its path to `path`; unlink it. */
 static void write_file(char *path, const char *text)
 {
     int descriptor = mkstemp(path);
@@ -348,8 +348,8 @@ static void message_add(traffic_t *traffic, uint32_t from, uint32_t to)
             traffic->entering[level][groups[level][to]]++;
 }
 
-/* The begin of an arrow stands before its end. What a reduce sends is counted
- * where it comes from. */
+/* The begin of an arrow stands before its end. Messages of a reduce are counted
+ * at their source. */
 static void traffic_read(const json_t *events, int is_up, traffic_t *traffic)
 {
     uint32_t from = 0;

@@ -15,7 +15,7 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
-/* By chance. */
+/* Drawn. */
 #define CASES        check_cases(18)
 #define MIXED_WORLDS check_cases(24)
 #define DEATHS       check_cases(40)
@@ -129,7 +129,8 @@ static int takes_leaders(xylem_coll_t coll)
     return has_levels(coll) && xyl_algorithm_find(coll, "han")->radix.most != 0;
 }
 
-/* What does not commute needs ranks that fill node after node, as do scans. */
+/* Operations that do not commute, and scans, need ranks that fill node after
+ * node. */
 static int fits(world_t *world, const call_case_t *c)
 {
     int is_in_order = c->is_ordered || c->coll == XYLEM_COLL_SCAN ||
@@ -175,7 +176,8 @@ static void draw_between(uint64_t *random, call_case_t *c)
              random_between(random, radix->least, radix->most));
 }
 
-/* Of the levels: one a multiple of the other, if both are named. */
+/* Draws the segments of the levels: one a multiple of the other, if both are
+ * named. */
 static void draw_segments(uint64_t *random, call_case_t *c, size_t length)
 {
     uint32_t within = random_between(random, 8, 4096), segment = within;
@@ -265,7 +267,7 @@ static void test_order_of_arrival(void)
     cases_of(32, "REDUCE_ORDER=arrival");
 }
 
-/* What selection takes where nothing is said. */
+/* The choice of selection itself. */
 static void test_by_choice(void)
 {
     uint64_t random = random_mix(33);
@@ -287,7 +289,7 @@ static void test_by_choice(void)
 
 /* ---- several at once ---- */
 
-/* One that fits the world. */
+/* Draws a case that fits the world. */
 static call_case_t mixed_case(uint64_t *random, world_t *world, uint32_t ranks)
 {
     xylem_coll_t coll;
@@ -355,8 +357,8 @@ static void test_one_is_late(void)
     }
 }
 
-/* A gatherv's root may end though those who have nothing for it have not even
- * come; but those of its own node must have. */
+/* A gatherv's root may end although ranks without data for it have not come;
+ * but those of its own node must have. */
 static void test_nothing_to_gather(void)
 {
     enum { RANKS = 6, HERE = 2 };

@@ -1,7 +1,7 @@
 /* Broadcasts in levels whose leaders may be late, on random simulated nodes,
- * with random messages and protocols: whoever is not late ends without whoever
- * is; ranks come when they like, with other collectives in between; ranks die.
- */
+ * with random messages and protocols: ranks that are not late end without the
+ * late ones; ranks come at any time, with other collectives in between; ranks
+ * die. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
 
-/* By chance. */
+/* Drawn. */
 #define PASSED check_cases(60)
 #define PACES  check_cases(40)
 #define DEATHS check_cases(40)
@@ -114,7 +114,7 @@ static int others_are_done(const world_t *world, uint32_t late)
     return 1;
 }
 
-/* All start but one, who is the root of none, and end. Then it does. */
+/* All ranks except one, which is no root, start and end. Then that one does. */
 static void pass(uint64_t seed, uint32_t timer_tick, int roots_come_later)
 {
     uint64_t random = random_mix(seed);
@@ -172,7 +172,7 @@ static void test_late_is_passed_asleep(void)
         pass(seed, 1500, 0);
 }
 
-/* Nobody can help for a long time: the root has not come either. */
+/* No rank can help for a long time: the root has not come either. */
 static void test_late_is_passed_after_root(void)
 {
     uint64_t seed;
@@ -250,8 +250,8 @@ static void test_any_pace(void)
         come_apart(seed, 0);
 }
 
-/* Who has no window hears from those that it wanted to help that they have
- * been helped, when nothing else is left to come. */
+/* A rank without a window learns from the ranks that it offered help that
+ * others have helped, when nothing else is left to come. */
 static void test_alone(void)
 {
     uint64_t seed;

@@ -1,8 +1,8 @@
 /* All collectives in levels on a grid of worlds, 1 to 64 nodes of 1 to 48
- * ranks, which fill node after node or go round: right results, with roots and
- * lengths by chance. Where many ranks exchange blocks with all, there are few
- * cases, and beyond some 500 ranks none; every world has two of those without
- * blocks. */
+ * ranks, which fill node after node or go round: right results, with random
+ * roots and lengths. If many ranks exchange blocks with all, there are few
+ * cases, and beyond some 500 ranks none; every world has two collectives
+ * without blocks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static const uint32_t nodes_of[] = {1, 2, 3, 5, 8, 16, 33, 64};
 static const uint32_t seats_of[] = {1, 2, 3, 7, 16, 48};
 
 enum {
-    /* With the last ones are half of all ranks. */
+    /* The last size has half of all ranks. */
     NODES = sizeof nodes_of / sizeof nodes_of[0] - CHECK_IS_SLOW,
     SEATS = sizeof seats_of / sizeof seats_of[0],
     RANKS_MAX = 64 * 48,
@@ -36,7 +36,7 @@ static void place_ranks(uint32_t nodes, uint32_t seats, int in_turn)
             (xylem_place_t){in_turn ? i % nodes : i / seats, 0, 0, 0, i};
 }
 
-/* Whether a rank has a block for each. */
+/* 1: a rank has a block for each rank. */
 static int has_blocks(xylem_coll_t coll)
 {
     return coll != XYLEM_COLL_BCAST && coll != XYLEM_COLL_REDUCE &&

@@ -2,13 +2,13 @@
  * that share memory, other ranks in turn 10 ms late.
  *
  * In a broadcast with XYLEM_BYPASS_US another rank takes the place of a leader,
- * and all but the late one end within a millisecond of when they do if nobody
- * is late; without, others wait. In a reduce all do but the late one and
- * the root: in the order of arrival, and on a few nodes in a fixed order; on a
- * node of many ranks also in further calls, as long as there is room for what
- * is kept for the late one. Short broadcasts in a row, which all ranks of a
- * node lead, go on without a rank that makes none of them. Times are simulated,
- * hence the same on any machine. */
+ * and all except the late one end within a millisecond of their time if none is
+ * late; without the setting others wait. In a reduce all except the late one
+ * and the root do so: in the order of arrival, and on a few nodes in a fixed
+ * order. On a node of many ranks they also do in further calls, while there is
+ * room for the data kept for the late one. Short broadcasts in a row, which all
+ * ranks of a node lead, go on without a rank that makes none of them. Times are
+ * simulated, hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -152,7 +152,7 @@ static void leave(player_t *player, const call_t *call)
         CHECK_EQ(xylem_request_free(player->requests[i]), XYLEM_OK);
 }
 
-/* When the last ends, but for one that is late, and the root of a reduce. */
+/* When the last rank ends, without a late one and the root of a reduce. */
 static sim_time_t run(const call_t *call)
 {
     const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
@@ -274,7 +274,7 @@ static void test_fixed_order_more_nodes(void)
     check_reduce(MANY_NODES, SOME, 0);
 }
 
-/* What pairs keep for a late rank is taken of the node's pool as it comes, so
+/* Pairs take memory for a late rank from the node's pool as they need it, so
  * the others are some calls ahead with 8 MiB per rank. */
 static void test_fixed_order_many_seats(void)
 {
@@ -298,8 +298,8 @@ static void test_fixed_order_many_seats(void)
 
 /* ---- calls ahead ---- */
 
-/* Of CALLS_MAX broadcasts of 256 KiB: those that are over for all others while
- * one rank makes none. */
+/* How many of CALLS_MAX broadcasts of 256 KiB are over for all others while one
+ * rank makes none. */
 static uint32_t calls_ahead(uint32_t absent)
 {
     const call_t call = {.coll = XYLEM_COLL_BCAST,

@@ -1,8 +1,8 @@
-/* Levels overlap, and a late rank delays only those who need it: 4 MiB on 4
+/* Levels overlap, and a late rank delays only ranks that need it: 4 MiB on 4
  * simulated nodes of 4 ranks that share memory, with one leader on each, so
- * that there are ranks that do not lead. The marks and copies of a trace say
- * when which stage was through with which segment: tasks ib and sb of HAN (Luo,
- * PhD thesis, University of Tennessee, 2020, section 5.3). */
+ * some ranks do not lead. The marks and copies of a trace say when a stage was
+ * through with a segment: tasks ib and sb of HAN (Luo, PhD thesis, University
+ * of Tennessee, 2020, section 5.3). */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void join(player_t *player, xylem_coll_t coll)
 static void call(xylem_coll_t coll, const sim_noise_t *noise,
                  xyl_trace_t *trace, player_t *players)
 {
-    /* Where broadcasts detach, what has come is told of when it is copied. */
+    /* If broadcasts detach, segments are emitted only when they are copied. */
     static const char *const settings[] = {"LOG=none", "DETACH_BYTES=0", NULL};
     sim_machine_t machine;
     sim_options_t options = {.machine = &machine,
@@ -145,8 +145,8 @@ typedef struct record {
     double done[RANKS][LEVELS][SEGMENTS_MAX];
     span_t copies[RANKS][COPIES_MAX];
     size_t copies_count[RANKS];
-    /* Copied and combined, since the rank last looked at the net; and at most
-     * where it found nothing there. */
+    /* Copied and combined since the rank last looked at the net; the most with
+     * nothing found there. */
     json_int_t bytes[RANKS], most;
     size_t segments;
 } record_t;
@@ -204,7 +204,7 @@ static void event_add(record_t *record, const json_t *event)
             (span_t){begin, begin + length};
 }
 
-/* Of a quiet call; free it. */
+/* The record of a quiet call; free it. */
 static record_t *record_of(xylem_coll_t coll)
 {
     record_t *record = calloc(1, sizeof *record);
@@ -250,7 +250,7 @@ static size_t leader_of(const record_t *record, size_t node, level_t level,
     return RANKS;
 }
 
-/* Whether a rank of the node copies at some time between the two. */
+/* 1: a rank of the node copies at some time between the two. */
 static int copies_between(const record_t *record, size_t node, double begin,
                           double end)
 {
@@ -356,10 +356,10 @@ static double end_of(const record_t *record, level_t level)
     return end;
 }
 
-/* There is no barrier between levels: of two that follow each other on a rank,
- * the second has segments while the first is at work somewhere. (On the rank
- * itself the first may be over: between nodes each leader combines blocks of
- * its own, and those of the last one come last.) */
+/* There is no barrier between levels: if two follow each other on a rank, the
+ * second has segments while the first still works on some rank. (On this rank
+ * the first may be over: between nodes each leader combines blocks of its own,
+ * and those of the last leader come last.) */
 static void test_allreduce_overlaps(void)
 {
     record_t *record = record_of(XYLEM_COLL_ALLREDUCE);
@@ -383,9 +383,9 @@ static void test_allreduce_overlaps(void)
     free(record);
 }
 
-/* A rank looks at the net when the stages of a turn have moved 16 KiB between
- * them; what one of them has then for the net may be combined with a segment
- * that lies there. */
+/* A rank looks at the net when the stages of a turn have moved `level_turn`
+ * bytes together; a stage's data for the net may then be combined with a
+ * segment that lies there. */
 static void test_reduce_looks_at_the_net(void)
 {
     record_t *record = record_of(XYLEM_COLL_REDUCE);
@@ -397,8 +397,8 @@ static void test_reduce_looks_at_the_net(void)
 
 /* ---- a late rank ---- */
 
-/* Held up at `at`; the rank itself is so much later, and ranks of other nodes
- * end within a tenth of their time without. */
+/* A rank is held up at `at` and ends so much later; ranks of other nodes end
+ * within a tenth of their quiet time. */
 static void check_others(xylem_coll_t coll, uint32_t late, sim_time_t at)
 {
     sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
@@ -429,8 +429,8 @@ static void test_late_for_bcast(void)
         check_others(XYLEM_COLL_BCAST, late_ranks[i], 0);
 }
 
-/* All need what a rank contributes. Once its node's sums are made, nobody needs
- * the rank: from there on its delay is its own. */
+/* All need a rank's contribution. Once its node's sums are made, no other needs
+ * the rank: from then on its delay is its own. */
 static void test_late_after_contribution(void)
 {
     record_t *record = record_of(XYLEM_COLL_ALLREDUCE);

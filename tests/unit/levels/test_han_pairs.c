@@ -1,7 +1,7 @@
 /* Reductions in a fixed order on several nodes, within which ranks are combined
- * in pairs: equal calls give equal bits, whoever is late; operations that do
- * not commute are done in the order of ranks; input is the caller's again when
- * its call is over. */
+ * in pairs: equal calls give equal bits, whichever rank is late; operations
+ * that do not commute are done in the order of ranks; input belongs to the
+ * caller again when its call is over. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +14,12 @@ enum {
     SEEDS = 3,
     RANKS_MAX = 16,
     SHORT = 700,   /* elements */
-    LONG = 1 << 15 /* as many as the library's choice goes by pairs with */
+    LONG = 1 << 15 /* elements with which the library's choice is pairs */
 };
 
 /* ---- worlds ---- */
 
-/* On each node so many ranks, by which all are numbered. */
+/* The number of ranks on each node; ranks fill node after node. */
 typedef struct shape {
     uint32_t nodes, seats;
     uint32_t last; /* of the last one */
@@ -167,8 +167,8 @@ static void spoil(coll_rank_t *rank, void *arg)
     memset(rank->send, 0x5a, rank->run->bytes);
 }
 
-/* From every root; who is done writes over its input at once. Operations that
- * tell nobody of segments detach. */
+/* Tests every root; a rank that is done overwrites its input at once.
+ * Operations without on_segment detach. */
 static void check_ranks_in_order(const shape_t *shape, uint64_t seed,
                                  coll_data_t data)
 {
@@ -215,8 +215,8 @@ static void test_input_is_free_at_the_end(void)
     check_all_in_order(COLL_FLOAT64);
 }
 
-/* Calls that are detached are many: of each a leader has what it leads, and
- * what is on its way to it. */
+/* Many calls are detached; for each a leader has the part that it leads, and
+ * messages on their way to it. */
 static void test_leaders_have_their_part(void)
 {
     const shape_t shape = {4, 4, 4};

@@ -1,10 +1,10 @@
 /* The net over UCX as on several machines, where only its connections tell that
- * a peer has died: a process of this test's. With MOMENTS=FIRST,COUNT in the
- * environment peers die at random moments, too: so many seeds.
+ * a peer, a process of this test, has died. With MOMENTS=FIRST,COUNT in the
+ * environment peers also die at random moments, by so many seeds.
  *
- * The peer is this program anew, with arguments of its own: UCX has a thread
+ * The peer runs this program anew, with arguments of its own: UCX has a thread
  * from before main on, and a process forked from one with threads may find a
- * lock that nobody will ever release. */
+ * lock that no thread will ever release. */
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ enum {
     RANKS = 2,
     SENDS = 3,
     TAG = 7,
-    WORDS = 1 << 16, /* more than UCX sends before it is asked for */
+    WORDS = 1 << 16, /* more than UCX sends without being asked */
     TURN_US = 100,
     TURNS = 1000,
     TURNS_MAX = 1000000,
@@ -140,7 +140,7 @@ static void peer_become(int from, int to, const char *role, uint64_t number)
     _exit(EXIT_FAILURE);
 }
 
-/* With a peer that has a role of main's, until it is killed. */
+/* Begins with a peer that plays a role of main until it is killed. */
 static void begin(job_t *job, const char *role, uint64_t number)
 {
     int down[2] = {-1, -1}, up[2] = {-1, -1};
@@ -177,7 +177,7 @@ static void end(job_t *job)
     close(job->to);
 }
 
-/* What fails does so not before it is told why. Returns how many have. */
+/* Operations fail only after this side was told why. Returns how many have. */
 static unsigned take_ends(job_t *job, unsigned count)
 {
     unsigned i, taken = 0, failed = 0;
@@ -199,7 +199,8 @@ static unsigned take_ends(job_t *job, unsigned count)
     return failed;
 }
 
-/* With connections of the peer's that this side has accepted, or not yet. */
+/* Sends with connections of the peer that this side has accepted, or not yet.
+ */
 static void check_sends(unsigned speaks, int is_accepted, size_t count)
 {
     xyl_event_t events[SENDS];
@@ -222,8 +223,8 @@ static void test_never_heard_of(void)
     check_sends(0, 0, WORDS);
 }
 
-/* UCX 1.13 ends the process where it takes the peer's connection, is told by
- * that that the peer has gone, and connects itself while it waits. */
+/* UCX 1.13 ends the process if it takes the peer's connection, learns by it
+ * that the peer has gone, and connects itself while it waits. */
 static void test_has_spoken(void)
 {
     check_sends(1, 1, 1);
@@ -294,7 +295,7 @@ static moment_t moment_of(uint64_t seed)
     return moment;
 }
 
-/* For so long, with turns for the first part of it. */
+/* Lets time pass, with turns in the first part of it. */
 static void pass(const job_t *job, unsigned turns_us, unsigned all_us)
 {
     uint64_t begin = xyl_clock_now(xyl_clock_system()), now = begin;
@@ -375,7 +376,7 @@ static int peer_main(char **role)
 
 int main(int argc, char **argv)
 {
-    xyl_log_level_set(XYL_LOG_NONE); /* what fails says so */
+    xyl_log_level_set(XYL_LOG_NONE); /* failures print messages */
     if (argc == 5)
         return peer_main(argv + 1);
     return check_run(cases, sizeof cases / sizeof cases[0], argc, argv);

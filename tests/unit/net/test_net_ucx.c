@@ -1,6 +1,5 @@
-/* What the net over UCX makes of messages that UCX gives up by itself. Its
- * messages and endpoints are played by this file, which the linker puts between
- * (--wrap). */
+/* The net over UCX with messages that UCX gives up by itself. This file plays
+ * UCX's messages and endpoints; the linker puts it between (--wrap). */
 #include <ucp/api/ucp.h>
 
 #include "progress/net/nets.h"
@@ -32,7 +31,7 @@ static unsigned told;                    /* deaths */
 static int sends_end_at_once;
 static ucp_tag_t sent_tags[MESSAGES]; /* of those, in order */
 static unsigned sent;
-static unsigned unexpected;       /* messages that nobody has asked for */
+static unsigned unexpected;       /* messages without a receive */
 static unsigned coming;           /* of them, one in each of the next turns */
 static ucp_request_param_t flush; /* of the endpoint; user_data NULL: none */
 static int flush_takes_time;
@@ -260,12 +259,12 @@ static void net_begin(job_t *job, unsigned ends, unsigned fails)
     job->net->peer_failed = peer_failed;
 }
 
-/* A message of which UCX says in one turn that it is canceled, and in another,
- * or never, that its endpoint has failed. */
+/* Begins a message that UCX reports as canceled in one turn; in another, or
+ * never, it reports that the endpoint has failed. */
 static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
 {
     net_begin(job, ends, fails);
-    sends_end_at_once = !is_send; /* it makes the endpoint, then */
+    sends_end_at_once = !is_send; /* then the send only makes the endpoint */
     send_post(job);
     if (is_send)
         return;
@@ -275,7 +274,7 @@ static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
                         &job->event);
 }
 
-/* Its event comes once, and nobody sleeps before. */
+/* The message's event comes once, and no thread sleeps before. */
 static xylem_status_t end(job_t *job)
 {
     const xyl_net_ops_t *ops = job->net->ops;
@@ -285,7 +284,7 @@ static xylem_status_t end(job_t *job)
     for (i = 0; i < TURNS_MAX && event == NULL; i++) {
         (void)ops->progress(job->net);
         event = xyl_fifo_pop(&job->ready);
-        if (event == NULL && !message.is_under_way) /* what sleeps would wait */
+        if (event == NULL && !message.is_under_way) /* a sleeper would wait */
             CHECK_EQ(ops->arm(job->net), XYLEM_ERR_BUSY);
     }
     CHECK(event == &job->event);
@@ -295,8 +294,8 @@ static xylem_status_t end(job_t *job)
     return event == NULL ? XYLEM_ERR_INTERNAL : event->status;
 }
 
-/* UCX ends what it has for a peer that refuses connections so, and a turn
- * before it says that the connection has failed. */
+/* UCX ends operations for a peer that refuses connections in this way, a turn
+ * before it reports that the connection has failed. */
 static void test_death_after_the_message(void)
 {
     int is_send;
@@ -351,7 +350,7 @@ static void test_asked_for(void)
     CHECK_EQ(turn, 0);
 }
 
-/* What waits for its explanation comes all the same. */
+/* Events that wait for an explanation come in any case. */
 static void test_end_meanwhile(void)
 {
     job_t job;
@@ -399,8 +398,8 @@ static void test_end_before_the_connection(void)
     flush_takes_time = 0;
 }
 
-/* Messages for a peer that is being connected to, one of which there is no
- * memory to keep: that one ends at once, and it alone. */
+/* Messages for a peer whose connection is being made. For one of them there is
+ * no memory to keep it: only that one ends at once. */
 static void held_begin(job_t *job, xyl_event_t *events, uint32_t failing)
 {
     uint32_t i;
@@ -477,8 +476,8 @@ static void test_no_memory_to_wait_at_the_end(void)
     flush_takes_time = 0;
 }
 
-/* Some come behind the last that was dropped: UCX must not have them in the
- * end. Where nobody has dropped any it is a mistake, which UCX is to name. */
+/* Some messages come behind the last that was dropped: UCX must not have them
+ * in the end. If none was dropped that is a mistake, which UCX is to name. */
 static void test_drop(void)
 {
     uint32_t drops;

@@ -9,7 +9,7 @@
 enum {
     TURNS_MAX = 10000000,
     TAG = 7,
-    WORDS = 1 << 16, /* beyond what any net sends at once */
+    WORDS = 1 << 16, /* more than any net sends at once */
     PAIRS = 3
 };
 
@@ -46,7 +46,7 @@ static void begin(job_t *job, const xyl_net_ops_t *ops)
     CHECK_EQ(ops->connect(job->net, 1, &address, &is_local, 1), XYLEM_OK);
 }
 
-/* Until so many events have come; no more come with them. */
+/* Takes `count` events; no more come with them. */
 static void take(job_t *job, unsigned count)
 {
     unsigned turns, taken = 0;
@@ -126,7 +126,7 @@ static void test_message(void)
     }
 }
 
-/* Those with equal tags in order, of others the right one. */
+/* Messages with equal tags match in order, others by their tags. */
 static void test_matching(void)
 {
     static const uint64_t tags[PAIRS] = {TAG, TAG + 1, TAG};
@@ -201,7 +201,7 @@ static void test_too_short(void)
     }
 }
 
-/* What a receive says that takes messages of several lengths. */
+/* The length that a receive for messages of several lengths reports. */
 static void test_may_be_shorter(void)
 {
     static const size_t words[] = {0, 1, 100, WORDS - 1, WORDS};
@@ -249,7 +249,7 @@ static void test_cancel(void)
     }
 }
 
-/* What has come and is not wanted keeps no sender; the rest stays. */
+/* Dropped messages hold up no sender; the others stay. */
 static void test_drop(void)
 {
     FOR_EACH_NET(ops)
@@ -281,7 +281,7 @@ static void test_choice(void)
     xyl_net_params_t params = {.ranks = 1, .ready = &ready};
     xyl_net_t *net;
 
-    xyl_log_level_set(XYL_LOG_NONE); /* what fails says so */
+    xyl_log_level_set(XYL_LOG_NONE); /* failures print messages */
     xyl_fifo_init(&ready);
     CHECK_EQ(xyl_net_create(NULL, &params, &net), XYLEM_OK);
     CHECK(net->ops == xyl_nets[0]);

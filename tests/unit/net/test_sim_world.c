@@ -9,7 +9,7 @@
 #include "tests/support/check.h"
 #include "tests/support/scene.h"
 
-/* By chance. */
+/* Drawn. */
 #define SEEDS check_cases(40)
 
 enum { EAGER_MAX = 500, VARIANTS = 16, RANKS = 4, TAG = 7, MESSAGES = 30 };
@@ -149,7 +149,8 @@ static void test_overtaking(void)
 }
 
 /* A rank that has a place at a full queue, and has not heard of it yet, also
- * sends to a rank whose queue is empty; nobody else would wake that message. */
+ * sends to a rank whose queue is empty; nothing else would wake that message.
+ */
 static void test_places_elsewhere(void)
 {
     sim_machine_t machine = machine_of(HAS_QUEUE | HAS_COSTS);
@@ -234,8 +235,8 @@ static void test_truncation(void)
     for_variants(truncated);
 }
 
-/* One is given up before its message comes, the next one takes that; one is
- * matched already; one is done. */
+/* One receive is canceled before its message comes, and the next one takes the
+ * message; one is matched already; one is done. */
 static void cancelled(unsigned variant, uint64_t seed, sim_time_t jitter_max)
 {
     post_t *given_up, *next, *send, *matched, *sent;
@@ -393,8 +394,8 @@ static void exchange(scene_t *scene)
             }
 }
 
-/* What survivors still receive from the dead is given up in the end. Sends to
- * it may hear nothing any more. */
+/* Receives of survivors from the dead rank are canceled in the end. Sends to it
+ * may never get their events. */
 static void check_survivors(scene_t *scene, uint32_t victim)
 {
     post_t *post;
@@ -525,7 +526,7 @@ static void failing(unsigned variant, uint64_t seed, sim_time_t jitter_max)
         if (post->completions == 1 && post->status == XYLEM_OK)
             continue;
         if (post->status != XYLEM_ERR_NET)
-            continue; /* its partner: waits for ever */
+            continue; /* its partner waits for ever */
         failed++;
         CHECK_EQ(post->completions, 1);
         CHECK_EQ(post->is_send, seed % 2 == 0);

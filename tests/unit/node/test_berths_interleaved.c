@@ -1,7 +1,7 @@
-/* Tags that take berths, in turns by chance: each seat makes the calls of all
- * tags in an order of its own, and leaves a tag when it likes, to come back for
- * the next call or not. Every call is on one berth for all seats, and what a
- * berth has had is the same, in the same order, for all. */
+/* Tags that take berths, in random turns: each seat makes the calls of all tags
+ * in an order of its own, and leaves a tag at any time, to come back for the
+ * next call or not. Every call is on one berth for all seats, and a berth has
+ * the same calls, in the same order, for all. */
 #include "collectives/node/berths.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"
@@ -24,7 +24,7 @@ static uint32_t seats, berths;
 static xyl_berth_words_t words;
 static plain_node_t node;
 static seat_t all[SEATS_MAX];
-/* As the first seat has found it, as nobody has to read it from words. */
+/* The berth of each call, as the first seat has found it. */
 static uint32_t berth_of_call[TAGS][CALLS];
 static uint32_t history[FREE_MAX + 1][TAGS * CALLS];
 static uint32_t without; /* calls that found no berth */
@@ -103,8 +103,8 @@ static void test_any_order(void)
     CHECK(without != 0);
 }
 
-/* Who has left after as many calls as the others, and comes back before they
- * have left, is not counted twice. */
+/* A seat that has left after as many calls as the others, and comes back before
+ * they have left, is not counted twice. */
 static void test_back(void)
 {
     plain_shm_t shm = {{.ops = &plain_ops}, &node};

@@ -1,8 +1,8 @@
-/* Boards: numbers and windows of pieces, who may begin when, and who is woken.
- * Teams of their own boards share a pool; their seats take, begin and retire
- * pieces in random order, each at its own pace. No two pieces that are under
- * way may have memory in common, all seats of a piece must have the same, and
- * the oldest piece of a board must be able to begin whatever others do. */
+/* Boards: numbers and windows of pieces, when a seat may begin, and which seats
+ * are woken. Teams with boards of their own share a pool; seats take, begin and
+ * retire pieces in random order, each at its own pace. No two pieces that are
+ * under way may have memory in common, all seats of a piece must have the same,
+ * and the oldest piece of a board must be able to begin whatever others do. */
 #include "collectives/node/board.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum {
 
 /* ---- seats on a board ---- */
 
-/* All seats see the pool at one place; each asks for it by itself. */
+/* All seats see the pool at one address; each attaches it by itself. */
 typedef struct pool {
     plain_node_t node;
     plain_shm_t shm;
@@ -103,7 +103,7 @@ static void table_fini(table_t *table)
 
 typedef struct model_piece {
     uint32_t take, index;
-    const char *window;    /* once a seat has begun it; NULL: it has none */
+    const char *window;    /* once a seat has begun the piece; NULL: none */
     uint32_t begun, ended; /* a bit per seat */
 } model_piece_t;
 
@@ -140,7 +140,7 @@ static uint64_t draw_bytes(uint64_t *random, uint32_t longest, uint32_t kind)
     return 1 + random_below(random, longest / parts[kind]);
 }
 
-/* Draws what all seats of a team take. */
+/* Draws the pieces that all seats of a team take. */
 static void team_init(team_t *team, model_t *model, uint32_t longest)
 {
     uint64_t *random = &model->random;
