@@ -377,7 +377,7 @@ static void test_many_seats(void)
         CHECK(pair_begin(&pair, seat));
         i += (uint32_t)waits;
     }
-    for (seat = 0; seat < 130; seat++) /* nobody waits any more */
+    for (seat = 0; seat < 130; seat++) /* no seat waits any more */
         pair_retire(&pair, seat, 1);
     CHECK_EQ(woken(&pair, 0), 129);
     pair_fini(&pair);
@@ -397,7 +397,7 @@ static void last_retires(void *arg)
     pair_retire(arg, 2, 0);
 }
 
-/* Another marks itself as well, so that the word is not what it was. */
+/* Another seat marks itself as well, so that the word has changed. */
 static void another_waits(void *arg)
 {
     CHECK(!pair_begin(arg, 1));
@@ -418,7 +418,7 @@ static void test_retired_meanwhile(void)
 {
     static pair_t pair;
 
-    between_init(&pair); /* before it has marked itself: it looks again */
+    between_init(&pair); /* before the seat has marked itself: it looks again */
     pair.table.node.before_swap = last_retires;
     CHECK(pair_begin(&pair, 0));
     CHECK_EQ(woken(&pair, 0), 0);
@@ -461,7 +461,7 @@ static void test_no_memory(void)
     CHECK(board == NULL);
 }
 
-/* What must not touch each other does not. */
+/* The parts of a board do not overlap. */
 static void test_layout(void)
 {
     static pair_t pair;
@@ -500,8 +500,8 @@ static void test_layout(void)
     pair_fini(&pair);
 }
 
-/* Of a call that fails: one seat has not begun it, one has retired a piece, and
- * another none. The pool has all of them again in the end. */
+/* The windows of a failed call, which one seat has not begun, one has retired a
+ * piece of, and another none. The pool has all of them again in the end. */
 static void test_windows_of_failed_calls(void)
 {
     enum { SEATS = 3, PIECES = 4, RETIRED = 2 };

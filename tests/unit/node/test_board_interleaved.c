@@ -1,6 +1,6 @@
-/* Where the window of a piece is: seats of two boards that share a pool begin
- * and retire pieces, in turns by chance. Windows that are in use at once
- * have nothing in common, and all come back. */
+/* The places of windows: seats of two boards that share a pool begin and retire
+ * pieces, in random turns. Windows that are in use at once have nothing in
+ * common, and all come back. */
 #include "collectives/node/board.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"
@@ -19,7 +19,7 @@ typedef struct scene {
     plain_node_t pool_node, nodes[BOARDS];
     xyl_shm_pool_t pools[ACTORS];
     xyl_board_t *boards[ACTORS];
-    char *windows[BOARDS][PIECES]; /* that somebody has begun */
+    char *windows[BOARDS][PIECES]; /* of pieces that some seat has begun */
     uint32_t users[BOARDS][PIECES], begun[BOARDS][PIECES];
 } scene_t;
 
@@ -100,7 +100,7 @@ static void run(uint64_t seed)
                                   &scene->boards[i]),
                  XYLEM_OK);
     }
-    /* All but one or three windows are somebody's. */
+    /* All windows except one or three are taken. */
     *(uint64_t *)(void *)(scene->pools[0].memory +
                           (size_t)5 * XYL_BOARD_LINE_BYTES) =
         UINT64_MAX << (seed % 3 == 1 ? 8 : 24);

@@ -1,6 +1,6 @@
-/* Boards and their pool take memory as it is used: a team that has said little
- * costs little, one whose ranks are in step has the same windows again and
- * again, and whatever a seat may touch was made before, but for trees and the
+/* Boards and their pool take memory as it is used: a team with few calls costs
+ * little, one whose ranks are in step has the same windows again and again, and
+ * all memory that a seat may touch was made before, except for trees and the
  * other seats' parts of a window of the pool. */
 #include "collectives/node/board.h"
 
@@ -66,7 +66,7 @@ static void say_one(xyl_board_t *board, uint64_t bytes,
     CHECK(xyl_board_begin(board, extent, 0, &window));
     CHECK(was_made(xyl_board_slot(board, extent->number),
                    board->layout.slot_bytes));
-    if (extent->is_pooled) /* its own part, of the others' what it needs */
+    if (extent->is_pooled) /* its own part, and the needed bytes of others' */
         CHECK(was_made(window + board->seats.own * (bytes / SEATS),
                        (size_t)(bytes / SEATS)));
     else
@@ -153,8 +153,8 @@ static void test_as_used(void)
     fixture_end(&fixture);
 }
 
-/* However much a team has said in words: its first long messages go round in
- * few windows, since those that are new cost every rank faults. */
+/* A team's first long messages rotate through few windows, however many short
+ * ones came before, since new windows cost every rank faults. */
 static void test_words_make_no_windows(void)
 {
     const uint64_t bytes = 256 << 10;

@@ -1,6 +1,6 @@
 /* Sums that seats add to as they come: every order of the accesses of a few
- * seats to what they share, with and without one that stops for ever while it
- * adds; and orders by chance of more seats. */
+ * seats to shared words, with and without a seat that stops for ever while it
+ * adds; and random orders of more seats. */
 #include "collectives/node/combine.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ enum {
 
 /* ---- a few seats in plain memory ---- */
 
-/* All there is; compared by its bytes. */
+/* The whole state; scenes are compared by their bytes. */
 typedef struct scene {
     orders_scene_t of; /* first */
     uint64_t segments[SEGMENTS], full[SEGMENTS], spares, waiting;
@@ -40,7 +40,7 @@ typedef struct size {
 typedef struct play {
     orders_t orders; /* first */
     extent_t size;
-    xyl_seats_t seats; /* as the one sees them whose step it is */
+    xyl_seats_t seats; /* as the stepping seat sees them */
     xyl_combine_words_t words;
     _Atomic uint64_t full[SEGMENTS];
     scene_t now;
@@ -106,7 +106,7 @@ static uint8_t *cell_of(play_t *play, const xyl_combine_t *c, uint32_t cell)
                                 : SEGMENTS + cell - XYL_COMBINE_FIRST_SPARE];
 }
 
-/* Counts and what is in the cells must agree whenever somebody looks. */
+/* Counts and the contents of cells must agree whenever a seat looks. */
 static void check_taken(play_t *play, const xyl_combine_t *c)
 {
     uint8_t holds = *cell_of(play, c, c->cell);
@@ -139,7 +139,7 @@ static void work(play_t *play, uint32_t seat)
 
 /* ---- steps ---- */
 
-/* Up to and with one access to what is shared. */
+/* Runs a seat up to and with one access to a shared word. */
 static void seat_step(play_t *play, uint32_t seat)
 {
     xyl_combine_piece_t piece = piece_of(play, seat);
@@ -229,7 +229,7 @@ static void check_end(orders_t *orders)
         wrong(play, "a mark is left");
 }
 
-/* What does not matter any more is no difference. */
+/* Clears members that no longer matter, so that they make no difference. */
 static void forget_one(xyl_combine_t *c)
 {
     int has_cell = c->state >= XYL_COMBINE_WORK && c->state <= XYL_COMBINE_PUT;
@@ -282,7 +282,7 @@ static void play_init(play_t *play, const extent_t *size)
     play->orders.may_stop = size->may_stop;
     play->orders.is_simulated = size->is_simulated;
     orders_init(&play->orders, &play_ops);
-    /* What another piece has left. */
+    /* Left by another piece. */
     play->now.spares = (NUMBER - 1) << 16 | 3;
     for (i = 0; i < SEGMENTS; i++)
         play->now.segments[i] = (NUMBER - 1) << 16 | 1 << 12 | 2;

@@ -1,5 +1,5 @@
-/* Sums that seats add to as they come, with threads for seats: what they do to
- * the bytes has an order, and sums are right. */
+/* Sums that seats add to as they come, with threads for seats: their accesses
+ * to the bytes have an order, and sums are right. */
 #include "collectives/node/combine.h"
 
 #include <pthread.h>

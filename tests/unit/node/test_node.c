@@ -16,7 +16,7 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
-/* By chance. */
+/* Drawn. */
 #define CASES        check_cases(16)
 #define MIXED_WORLDS check_cases(48)
 #define DEATHS       check_cases(80)
@@ -40,8 +40,8 @@ static void draw_places(uint64_t *random, uint32_t ranks, xylem_place_t *places)
         places[i] = (xylem_place_t){.l3 = random_below(random, 3), .core = i};
 }
 
-/* Any of those in the memory of a node: a setting that does not fit a call is
- * passed over. */
+/* Draws any algorithm in the memory of a node: a setting that does not fit a
+ * call is passed over. */
 static const char *draw_setting(uint64_t *random, xylem_coll_t coll,
                                 char setting[SETTING_BYTES])
 {
@@ -59,7 +59,7 @@ static const char *draw_setting(uint64_t *random, xylem_coll_t coll,
     return setting;
 }
 
-/* `sees`: ranks read what others send where it lies. */
+/* `sees`: ranks read others' input in their memory. */
 static fabric_t *random_fabric(uint64_t seed, xylem_coll_t coll, uint32_t ranks,
                                const char *order, int sees)
 {
@@ -293,7 +293,8 @@ static const void *sees_nothing(xyl_shm_t *shm, uint32_t rank, uint64_t name,
     return NULL;
 }
 
-/* The root counts on it, and fails with it; whoever has the message is done. */
+/* A rank cannot see the root's memory. The root relies on it, and fails with
+ * it; ranks that have the message are done. */
 static void test_cannot_see(void)
 {
     static const char *const settings[] = {"SHARE_BYTES=1", NULL};
@@ -399,7 +400,7 @@ static call_case_t long_blocks(xylem_coll_t coll)
                          .algorithm = "node"};
 }
 
-/* Nobody comes for the root's blocks: it keeps copies and leaves. */
+/* No rank comes for the root's blocks: the root keeps copies and leaves. */
 static void root_leaves(xylem_coll_t coll)
 {
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
@@ -424,8 +425,8 @@ static void root_leaves(xylem_coll_t coll)
     fabric_destroy(fabric);
 }
 
-/* Who fails gives no more of its memory, which is the program's again: nobody
- * who comes later ends well, whether it has heard of that or not. */
+/* A failed root no longer offers its memory, which belongs to the program
+ * again: no rank that comes later ends well, whether it was told or not. */
 static void root_fails(xylem_coll_t coll, uint64_t seed)
 {
     fabric_options_t options = {
@@ -498,7 +499,7 @@ static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
     return 0;
 }
 
-/* As where processes may not trace each other. */
+/* Runs as if processes may not trace each other. */
 static void run_with_pull(xylem_coll_t coll, uint32_t ranks, uint64_t count,
                           int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to,
                                       uint64_t from, size_t bytes))
@@ -554,7 +555,7 @@ static int pulls_counted(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
     return own_ops->pull(shm, rank, to, from, bytes);
 }
 
-/* Also those of a length that varies. */
+/* Blocks are read in their senders' memory, also those of a varying length. */
 static void test_reads(void)
 {
     static const xylem_coll_t colls[] = {
@@ -576,7 +577,7 @@ static void test_reads(void)
     }
 }
 
-/* Of so many more; then tracing is forbidden. */
+/* Reads that are left until tracing is forbidden. */
 static uint32_t pulls_left;
 
 static int pulls_at_first(xyl_shm_t *shm, uint32_t rank, void *to,
@@ -588,7 +589,7 @@ static int pulls_at_first(xyl_shm_t *shm, uint32_t rank, void *to,
     return own_ops->pull(shm, rank, to, from, bytes);
 }
 
-/* In the middle of a block, and between two of them. */
+/* Reads are refused in the middle of a block, and between two blocks. */
 static void test_reads_are_refused_later(void)
 {
     static const xylem_coll_t colls[] = {
@@ -639,7 +640,7 @@ static void odd_start(odd_calls_t *odd, uint32_t rank, xylem_coll_args_t args)
              XYLEM_OK);
 }
 
-/* The rank fails, and nothing is written behind what it expected. */
+/* The rank fails, and nothing is written behind its expected bytes. */
 static void odd_end(odd_calls_t *odd, uint32_t rank, xylem_status_t status,
                     uint64_t behind)
 {
@@ -658,7 +659,7 @@ static xylem_status_t odd_status(uint64_t sent, uint64_t expected)
     return sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH;
 }
 
-/* One rank sends so many bytes where another expects so many: it fails, as a
+/* One rank sends another length than its receiver expects: the call fails, as a
  * message over the net does. */
 static void lengths_differ(xylem_coll_t coll, uint64_t sent, uint64_t expected)
 {
@@ -680,7 +681,7 @@ static void lengths_differ(xylem_coll_t coll, uint64_t sent, uint64_t expected)
             (other == root ? 8 : 0) + expected);
 }
 
-/* The same of an alltoallv, where rank 0 sends rank 1 something else. */
+/* The same in an alltoallv, where rank 0 sends rank 1 another length. */
 static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
                                         uint64_t expected)
 {
@@ -704,8 +705,8 @@ static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
     odd_end(&odd, 1, odd_status(sent, expected), expected);
 }
 
-/* Rank 0 has one block for both its neighbours, of which rank 1 expects another
- * length; what these send has 8 bytes. */
+/* Rank 0 has one block for both its neighbours, and rank 1 expects another
+ * length; the blocks of these two have 8 bytes. */
 static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
 {
     static const uint32_t ends[2] = {1, 2}, middle[1] = {0};
@@ -727,7 +728,7 @@ static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
 }
 
 /* Rank 0 sends a long block to rank 2; rank 1 expects one as well. The line
- * between them is nobody's, and is not looked at. */
+ * between ranks 0 and 1 has no owner, and is not looked at. */
 static void test_no_neighbor_of_its_source(void)
 {
     static const uint32_t zero = 0, two = 2;

@@ -1,5 +1,5 @@
-/* Groups of seats: which they are, and what goes by them. Mistakes in the
- * programs are test_node_programs.c's. */
+/* Groups of seats, and collectives by groups. test_node_programs.c finds
+ * mistakes in the programs. */
 #include <string.h>
 
 #include "collectives/node/groups.h"
@@ -137,8 +137,8 @@ static void test_order(void)
     }
 }
 
-/* Groups of groups, with each root: it comes first in its group at some levels,
- * and at others it combines elsewhere than it did at the level below. */
+/* Groups of groups, with each root: at some levels the root comes first in its
+ * group, at others it combines in another place than at the level below. */
 static void test_levels(void)
 {
     program_case_t c = {.element_bytes = 8,
@@ -158,7 +158,7 @@ static void test_levels(void)
                 c.segment_bytes = 0;
                 c.coll = XYLEM_COLL_ALLREDUCE;
                 (void)program_case_try(&c, c.salt, 0);
-                c.shows_order = 0; /* as one whose operands may not change */
+                c.shows_order = 0; /* its operands may not change places */
                 (void)program_case_try(&c, c.salt, 0);
                 c.coll = XYLEM_COLL_BCAST;
                 (void)program_case_try(&c, c.salt, 0);

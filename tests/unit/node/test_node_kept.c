@@ -180,7 +180,7 @@ static void use_once(scene_t *scene, teams_t teams)
 
 /* ---- the tests ---- */
 
-/* Only the first of many has a board made, also where slots come again. */
+/* Only the first of many teams makes a board, also when slots are reused. */
 static void test_one_after_the_other(void)
 {
     scene_t scene = scene_make(1);
@@ -257,7 +257,8 @@ static void test_called_otherwise(void)
     fabric_destroy(scene.fabric);
 }
 
-/* The board of one that has failed, or has had calls with tags, is not kept. */
+/* The board of a team that has failed, or has had calls with tags, is not
+ * kept. */
 static void test_not_kept(void)
 {
     scene_t scene = scene_make(5);
@@ -286,7 +287,8 @@ static void test_not_kept(void)
     fabric_destroy(scene.fabric);
 }
 
-/* Of what is kept there is an end, and all of it goes when places run out. */
+/* The number of kept boards is bounded, and all are given up when places run
+ * out. */
 static void test_bounds(void)
 {
     scene_t scene = scene_make(6);
@@ -344,8 +346,9 @@ static void test_any_order(void)
     }
 }
 
-/* A rank dies while teams are made, or when they have gone on with a board: the
- * others are told, in the making or in the first call, and end. */
+/* A rank dies while teams are made, or after they went on with a kept board:
+ * the others are told while they make the team or in the first call, and end.
+ */
 static void test_death(void)
 {
     uint64_t seed;

@@ -1,6 +1,6 @@
-/* A rank that is in as many teams as the memory of its node has room for, when
- * others are not: all ranks of its next team go over the net, and none is told
- * that there is no memory. */
+/* One rank is in as many teams as the memory of its node has room for, the
+ * others are not: all ranks of its next team go over the net, and none fails
+ * for lack of memory. */
 #include <string.h>
 
 #include "progress/shm/shm.h"
@@ -92,7 +92,7 @@ static void scene_init(scene_t *scene)
         limit(context_of(scene, rank), rank);
 }
 
-/* By tickets, of two ranks. */
+/* Makes a team of two ranks by tickets. */
 static void pair_up(scene_t *scene, uint32_t number, uint32_t a, uint32_t b)
 {
     xylem_ticket_t tickets[2];
@@ -198,7 +198,7 @@ static void test_one_has_no_place(void)
     scene_fini(&scene);
 }
 
-/* What teams leave others get. */
+/* Places that teams leave go to others. */
 static void test_places_come_back(void)
 {
     static scene_t scene;

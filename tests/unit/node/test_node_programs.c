@@ -1,7 +1,7 @@
 /* All node programs, run without board and engine: every collective, every
  * root, sizes around all limits, windows so small that there are many pieces,
- * in random order; and small problems in every order. See
- * tests/support/program_run.h for what is watched. */
+ * in random order; and small problems in every order.
+ * tests/support/program_run.h lists the checks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static void test_every_root(void)
     }
 }
 
-/* As in levels: the others do not know where the root's blocks lie. */
+/* As in levels: the others do not know the places of the root's blocks. */
 static void test_gaps(void)
 {
     uint64_t random = random_mix(36);
@@ -135,7 +135,7 @@ static void test_long(void)
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         for (i = 0; i < 72 &&
                     xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL;
-             i += CHECK_IS_SLOW ? 5 : 1) { /* of each limit some */
+             i += CHECK_IS_SLOW ? 5 : 1) { /* some values of each limit */
             c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
             c.seats = random_between(&random, 2, 4);
             c.root = random_below(&random, c.seats);
@@ -196,8 +196,8 @@ static void test_random(void)
         }
 }
 
-/* Whatever a table's limits are, results are right: the least and the most of
- * their ranges, and what cases of this length can meet. */
+/* Results are right for all limits of a table: the ends of their ranges, and
+ * values that cases of this length can meet. */
 static uint64_t draw_limit(uint64_t *random, uint64_t least, uint64_t most)
 {
     uint64_t value = random_below(random, 1U << random_below(random, 13));
@@ -237,7 +237,7 @@ static void test_any_limits(void)
 
 /* ---- every order ---- */
 
-/* Two or three pieces or slices, where there are any. */
+/* Two or three pieces or slices, if there are any. */
 static void test_every_order(void)
 {
     static const uint64_t counts[] = {1, 2, 3, 20};
@@ -352,7 +352,7 @@ static int moves(const xyl_step_t *step)
 
 static void move_target(xyl_step_t *step)
 {
-    if (step->kind == XYL_STEP_HAND) /* by another's line */
+    if (step->kind == XYL_STEP_HAND) /* by another seat's line */
         step->to.seat = 100;
     else if (moves(step))
         step->to.at++;
@@ -385,7 +385,7 @@ static void wait_for_less(xyl_step_t *step)
         step->wait.value--;
 }
 
-/* One of several orders shows it. */
+/* 1: one of several orders shows the mistake. */
 static int is_found(program_run_t *run, const program_case_t *c)
 {
     program_run_options_t options;
@@ -411,7 +411,7 @@ static int is_followed_by_a_post(const xyl_node_program_t *program,
     return 0;
 }
 
-/* In the first piece, as the step does, or in others. */
+/* 1: a step posts the count; for a step of later pieces only theirs matter. */
 static int posts_count(const xyl_node_program_t *program, uint32_t number,
                        uint32_t value)
 {
@@ -424,8 +424,8 @@ static int posts_count(const xyl_node_program_t *program, uint32_t number,
     return 0;
 }
 
-/* Where the first piece takes all blocks there are no others; and of those that
- * others have it is told only how long they are. */
+/* 1: the step belongs to other pieces, of which there are none if the first one
+ * takes all blocks; or only tells the lengths of blocks in others. */
 static int is_of_another_piece(const xyl_node_program_t *program,
                                uint32_t number, spoil_fn spoil)
 {
@@ -440,10 +440,9 @@ static int is_of_another_piece(const xyl_node_program_t *program,
             (step->kind == XYL_STEP_TAKE && spoil == move_target));
 }
 
-/* What a step does that nobody needs, or was tried before: a count before
- * others (who waits for it waits for longer), a lower count where there is none
- * between, the wait of a seat for itself, an exscan's last input and first
- * result. */
+/* 1: leaving the step out harms nothing, or was tried before: a count before
+ * others (its waiter waits for longer), a lower count with none between, the
+ * wait of a seat for itself, an exscan's last input and first result. */
 static int is_harmless(const program_run_t *run, const program_case_t *c,
                        spoil_fn spoil, uint32_t seat, uint32_t number)
 {
@@ -464,7 +463,7 @@ static int is_harmless(const program_run_t *run, const program_case_t *c,
     if (c->share_bytes != 0 && (step->kind != XYL_STEP_NOTHING ||
                                 (spoil != drop_wait && spoil != drop_post &&
                                  spoil != post_to_another)))
-        return 1; /* where nothing is shared it is found */
+        return 1; /* it is found if nothing is shared */
     if (spoil == shorten && step->cut.bytes > step->cut.total)
         return 1; /* a piece has more room than there are bytes */
     return c->coll == XYLEM_COLL_EXSCAN &&
@@ -551,7 +550,7 @@ static void test_finds_mistakes(void)
                 spoil_all(&c);
     c = case_in_rounds(4, 200);
     c.sees_all = 1;
-    c.salt = 2; /* so that no byte is by chance what lay in its place before */
+    c.salt = 2; /* so that no byte equals the one before it in its place */
     spoil_all(&c);
 }
 

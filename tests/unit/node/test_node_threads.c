@@ -16,7 +16,7 @@
 
 enum {
     RANKS_MAX = 4,
-    SEATS_MAX = 9, /* so many that the first tells when all have come */
+    SEATS_MAX = 9, /* enough that the first seat tells when all have come */
     ROUNDS = 300,
     AT_ONCE = 3, /* operations of a round */
     REGION_BYTES = 4 << 20,
@@ -258,7 +258,7 @@ static uint64_t value_of(const call_t *call, uint32_t rank, uint32_t i)
     return keeps_order(call) ? value & 0xffffff : value;
 }
 
-/* As it lies in memory. */
+/* The value's bits in memory. */
 static uint64_t bits_of(const call_t *call, uint64_t value)
 {
     double number = (double)value;
@@ -273,7 +273,7 @@ static uint32_t elements(const call_t *call, uint32_t ranks)
     return call->kind == KIND_ALLTOALL ? call->count * ranks : call->count;
 }
 
-/* Where it is in place, only for those who get something. */
+/* 1: the call is in place on this rank, which has a result. */
 static int is_in_place(const call_t *call, uint32_t rank)
 {
     return call->in_place && (call->kind != KIND_REDUCE || rank == call->root);
@@ -510,10 +510,10 @@ static void sums_end(held_up_t *scene)
         CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
 }
 
-/* The first rank comes last, has so many turns, in which it publishes its input
- * and claims a slice, and no more until the others have the result: whatever
- * it was about, they do not need it again if it had published everything.
- * Returns how long they took. */
+/* The first rank comes last and has so many turns, in which it publishes its
+ * input and claims a slice, and no further turn until the others have the
+ * result: they do not need it again if it had published everything. Returns how
+ * long they took. */
 static uint32_t job_of_one_held_up(job_t *job, held_up_t *scene, uint32_t turns)
 {
     uint32_t rank, i, taken;
@@ -628,7 +628,8 @@ static void test_one_held_up(void)
     free(scene);
 }
 
-/* Of a few ranks, and of so many that the first tells when all have come. */
+/* With a few ranks, and with so many that the first tells when all have come.
+ */
 static void test_one_published(void)
 {
     job_of_one_published(HELD_UP_RANKS, 0);

@@ -1,7 +1,7 @@
-/* Sums over a tree of pairs: every order of the accesses of a few seats to what
- * they share, with few cells and with many, with and without one that stops for
- * ever while it works; and orders by chance of more seats. Whatever the order,
- * the same is combined with the same. */
+/* Sums over a tree of pairs: every order of the accesses of a few seats to
+ * shared words, with few cells and with many, with and without a seat that
+ * stops for ever while it works; and random orders of more seats. In every
+ * order the same operands are combined. */
 #include "collectives/node/pairs.h"
 
 #include <inttypes.h>
@@ -26,11 +26,11 @@ enum {
     CHANCES = 6000
 };
 
-/* All there is; compared by its bytes. */
+/* The whole state; scenes are compared by their bytes. */
 typedef struct scene {
     orders_scene_t of; /* first */
     uint64_t nodes[SEGMENTS][NODES], full[SEGMENTS], cells[CELL_WORDS], waiting;
-    uint64_t runs; /* bits of those that are free */
+    uint64_t runs; /* bits of free runs */
     xyl_pairs_t seats[SEATS];
     uint8_t holds[CELLS]; /* bits of the seats in a cell */
     uint8_t owner[CELLS]; /* its segment, and 1 */
@@ -55,7 +55,7 @@ typedef struct extent {
 typedef struct play {
     orders_t orders; /* first */
     extent_t size;
-    xyl_seats_t seats; /* as the one sees them whose step it is */
+    xyl_seats_t seats; /* as the stepping seat sees them */
     xyl_pairs_words_t *words;
     _Atomic uint64_t full[SEGMENTS];
     scene_t now;
@@ -102,13 +102,13 @@ static void words_move(play_t *play, int loads)
 #undef MOVE
 }
 
-/* For the result: of those who do not all, the root. */
+/* 1: the seat waits for the result: all do, or only the root. */
 static int waits(const play_t *play, uint32_t seat)
 {
     return play->size.is_for_all || (seat == 0 && !play->size.root_is_apart);
 }
 
-/* Where segments come singly, the last ones when this seat has added those
+/* If segments come singly, the last ones come when this seat has added those
  * before. */
 static uint64_t ready_of(const play_t *play, uint32_t seat)
 {
@@ -137,7 +137,7 @@ static void run_give(void *arg, uint32_t run)
     play->now.runs |= UINT64_C(1) << (run - 1);
 }
 
-/* Of the window: whole words where there are more. */
+/* The cells of the window: whole words, if there are more cells. */
 static uint32_t near_of(const play_t *play)
 {
     if (play->size.extras != 0 && play->size.runs != 0)
@@ -173,7 +173,7 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
 
 /* ---- work ---- */
 
-/* There is memory for it. */
+/* Checks that the cell has memory. */
 static void check_memory(play_t *play, uint32_t seat, uint32_t cell)
 {
     xyl_pairs_piece_t piece = piece_of(play, seat);
@@ -243,7 +243,7 @@ static void work(play_t *play, uint32_t seat)
 
 /* ---- steps ---- */
 
-/* Up to and with one access to what is shared. */
+/* Runs a seat up to and with one access to a shared word. */
 static void step(orders_t *orders, uint32_t seat)
 {
     play_t *play = play_of(orders);
@@ -283,8 +283,8 @@ static int works(const orders_t *orders, uint32_t seat)
            XYL_PAIRS_WORK;
 }
 
-/* Where one has stopped, the others come to their ends only if they do not wait
- * for the result, and if there are cells enough. */
+/* If one seat has stopped, the others come to their ends only if they do not
+ * wait for the result, and if there are cells enough. */
 static void check_end(orders_t *orders)
 {
     play_t *play = play_of(orders);
@@ -313,7 +313,7 @@ static void check_end(orders_t *orders)
         wrong(play, "a mark is left");
 }
 
-/* What does not matter any more is no difference. */
+/* Clears members that no longer matter, so that they make no difference. */
 static void forget_one(xyl_pairs_t *p)
 {
     int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_FULL;
@@ -393,7 +393,7 @@ static void play_init(play_t *play, const extent_t *size)
     /* The first is the root, if one is. */
     for (i = size->root_is_apart ? 0 : 1; i < size->seats; i++)
         play->now.stays[i] = size->stay && !size->is_for_all;
-    /* What another piece has left. */
+    /* Left by another piece. */
     for (i = 0; i < CELL_WORDS; i++)
         play->now.cells[i] = ((uint64_t)NUMBER - 1) << 26 | 1 << 16 | 5;
     play->now.runs = (UINT64_C(1) << size->runs) - 1;
@@ -460,8 +460,8 @@ static void test_one_stops(void)
         every_order(&sizes[i]);
 }
 
-/* Cells that do not lie in the window: taken and given back by the word, in
- * every order; enough of them for who waits for no result, though one stops. */
+/* Cells outside the window: taken and given back by the word, in every order;
+ * there are enough for seats that wait for no result, even if one stops. */
 static void test_runs(void)
 {
     static const extent_t sizes[] = {

@@ -1,9 +1,10 @@
-/* Blocks that go in parts from two seats to a third, in turns by chance, with
- * room in the pool for none, some, or all of the parts: what is taken is what
- * was sent, runs that are in use at once have nothing in common, all come back,
- * and everybody gets to the end. Lines and runs are used again and again. Some
- * are offered where they lie first; what is read there counts if its sender has
- * not taken it back, and writes something else there when it is done. */
+/* Blocks that go in parts from two seats to a third, in random turns, with room
+ * in the pool for none, some, or all of the parts: the taken bytes equal the
+ * sent ones, runs that are in use at once have nothing in common, all come
+ * back, and all seats get to the end. Lines and runs are used again and again.
+ * Some blocks are first offered in their sender's memory; bytes read there
+ * count if the sender has not taken the block back. When it is done it writes
+ * other bytes there. */
 #include <string.h>
 
 #include "collectives/node/parcel.h"
@@ -27,13 +28,13 @@ typedef struct scene {
     xyl_board_t *boards[SEATS];
     uint64_t seed;
     char lie[SEATS][LONGEST + 1];
-    unsigned read, kept, refused; /* how often, of those that were offered */
+    unsigned read, kept, refused; /* how many of the offered blocks were */
 } scene_t;
 
 static scene_t the_scene;
 static scene_t *const scene = &the_scene;
 
-/* Of a seat's parcel in a piece. */
+/* The length of a seat's parcel in a piece. */
 static uint64_t length_of(uint32_t seat, uint32_t piece)
 {
     return 1 + (scene->seed * 977 + seat * 1009 + piece * 353) % LONGEST;
@@ -62,7 +63,7 @@ static _Atomic uint64_t *count_of(xyl_board_t *board, uint64_t number,
     return &xyl_parcel_line(board, number, seat)->count;
 }
 
-/* NULL: it is not. */
+/* The offered block; NULL: it is not offered. */
 static const char *offered(uint32_t seat, uint32_t piece)
 {
     uint64_t at;
@@ -74,7 +75,7 @@ static const char *offered(uint32_t seat, uint32_t piece)
     return scene->lie[seat];
 }
 
-/* Waits, and not for ever. 1: the receiver has read it. */
+/* Waits, but not for ever. 1: the receiver has read the block. */
 static int is_read_there(const xyl_parcel_way_t *way, uint32_t seat)
 {
     xyl_parcel_claim_t claim = xyl_parcel_claimed(way);
@@ -142,7 +143,7 @@ static int read_there(const xyl_parcel_way_t *way, uint32_t seat,
     return 1;
 }
 
-/* 1: it is over. */
+/* 1: the parcel is over. */
 static int take_some(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece,
                      xyl_parcel_t *parcel)
 {
@@ -213,7 +214,7 @@ static void act(uint32_t self)
     }
 }
 
-/* Grains of the one bank that are somebody else's. */
+/* Grains of the one bank that others have taken. */
 static uint64_t taken_before(uint64_t seed)
 {
     static const uint64_t free_grains[] = {0, 1, 5, 24, 64};

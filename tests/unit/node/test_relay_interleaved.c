@@ -1,8 +1,8 @@
-/* The words by which seats of a node pass a leader that is late, in turns by
- * chance. For each piece the leader of a relay writes what comes from the net
- * into the window, says which segments are there, beats, and lets go; a seat
- * that stands by does the same, beside it, where it has heard no beat; a third
- * only reads. Slots are used twice, so that words of older pieces lie about. */
+/* The words by which seats of a node pass a late leader, in random turns. For
+ * each piece the leader of a relay writes segments from the net into the
+ * window, publishes them, beats, and lets go. A seat that stands by does the
+ * same beside it if it has heard no beat; a third seat only reads. Slots are
+ * used twice, so that words of older pieces are there. */
 #include "collectives/node/stage_inside.h"
 #include "tests/support/check.h"
 #include "tests/support/plain_shm.h"
@@ -23,7 +23,7 @@ enum {
     BOARD_KEY = 5
 };
 
-/* What has happened, as nobody has to read it from words. */
+/* The events so far, beside the words. */
 typedef struct told {
     uint64_t beats;
     int is_let_go;
@@ -33,7 +33,7 @@ typedef struct told {
 static plain_node_t pool_node, board_node;
 static xyl_board_t *boards[SEATS];
 static told_t told[ROUNDS * PIECES];
-static _Thread_local int is_quick; /* nobody else needs a turn */
+static _Thread_local int is_quick; /* no other actor needs a turn */
 static uint32_t helped;
 
 static uint64_t get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
@@ -61,7 +61,7 @@ static int swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
 
 /* ---- what all do ---- */
 
-/* As much of a stage as the words need, with one piece under way. */
+/* The members of a stage that the words need, with one piece under way. */
 typedef struct seat {
     uint32_t self;
     xyl_node_stage_t node;
@@ -115,7 +115,7 @@ static void piece_end(seat_t *seat)
     xyl_board_retire(boards[seat->self], &seat->extent, seat->piece);
 }
 
-/* A segment that comes from the net; half of it at a time. */
+/* Writes a segment from the net, one half at a time. */
 static void segment_write(seat_t *seat, uint64_t index)
 {
     char *place = xyl_node_stage_place(stage_of(seat), index);

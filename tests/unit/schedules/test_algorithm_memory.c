@@ -1,5 +1,6 @@
-/* Every writer of schedules with every one of its allocations failing: it
- * returns, frees what it has, and the schedule says that memory is missing. */
+/* Every writer of schedules, with each of its allocations failing: the writer
+ * returns and frees its memory, and the schedule says that memory is missing.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static xyl_problem_t problem_make(const schedule_entry_t *entry, uint32_t rank,
     return problem;
 }
 
-/* With gaps, so that more has to be kept apart. */
+/* Fills blocks with gaps, so that more has to be kept apart. */
 static void blocks_fill(void)
 {
     uint64_t at = 0;

@@ -110,8 +110,8 @@ static void problem_try(const schedule_entry_t *entry, uint32_t ranks,
     algorithm_case_fini(&c);
 }
 
-/* Fewer of the larger ones; of the smaller ones so many that each rank is the
- * root of some. */
+/* The number of problems: few of large ones; of small ones so many that each
+ * rank is the root of some. */
 static uint32_t problems_of(uint32_t ranks)
 {
     if (ranks <= 8)
@@ -169,7 +169,7 @@ XYL_COLL_MAP(COLL_TEST)
 
 enum { LARGE_RANKS = 2500, LARGE_POWER = 2048, LARGE_ACTIONS_PER_RANK = 64 };
 
-/* Of v forms, most blocks are empty. */
+/* Most blocks of v forms are empty. */
 static void large_blocks(xyl_problem_t *problem)
 {
     static uint64_t counts[LARGE_RANKS], displs[LARGE_RANKS];
@@ -217,8 +217,9 @@ static void large_failed(const xyl_algorithm_t *algorithm,
     check_failed(__FILE__, __LINE__, text);
 }
 
-/* Nothing is run, but what the ranks write has to suit each other: how many
- * sequence numbers their labels take, whichever of their messages are empty. */
+/* Runs nothing, but checks that the ranks' schedules suit each other: their
+ * labels take equally many sequence numbers, whichever of their messages are
+ * empty. */
 static void large_try(const schedule_entry_t *entry, uint32_t ranks,
                       uint64_t count)
 {

@@ -1,5 +1,5 @@
-/* The interpreter of schedules finds what is wrong with them: each case is a
- * schedule with one mistake, beside the same one without it. */
+/* The interpreter of schedules finds mistakes: each case is a schedule with one
+ * mistake, beside the same one without it. */
 #include <string.h>
 
 #include "tests/support/check.h"
@@ -161,8 +161,8 @@ static void pieces(void)
     pair_expect(&pair, "overlap");
 }
 
-/* Writes one behind the other, then a read: what is ordered only through
- * others is ordered. */
+/* Writes one after the other, then a read: actions that are ordered only
+ * through others are ordered. */
 static void hazards(void)
 {
     xyl_action_t first, second, read;

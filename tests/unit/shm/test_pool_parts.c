@@ -1,6 +1,6 @@
-/* Parts of the grains of a node's pool: what is short does not take the room of
- * a window. Ranks take and give back parts and windows, in turns by chance:
- * what is in use at once has nothing in common, and all of it comes back. */
+/* Parts of the grains of a node's pool: short memory does not take the room of
+ * a window. Ranks take and give back parts and windows, in random turns: memory
+ * that is in use at once has nothing in common, and all of it comes back. */
 #include "progress/shm/pool.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"

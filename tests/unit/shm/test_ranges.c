@@ -26,7 +26,7 @@ static uint32_t draw(model_t *model, uint32_t bound)
     return random_below(&model->random, bound);
 }
 
-/* Whether any place would do. */
+/* 1: some place has room. */
 static int has_room(const model_t *model, uint64_t bytes, uint64_t align)
 {
     uint64_t begin, i;

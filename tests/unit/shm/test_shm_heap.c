@@ -1,4 +1,4 @@
-/* The heap of a rank: what another rank sees of it, how it grows, and several
+/* The heap of a rank: another rank's view of it, its growth, and several
  * threads that use it. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void test_file_limit(void)
     destroy_all(nodes, 2);
 }
 
-/* What is given back to the system is the freed piece's alone. */
+/* Only the freed piece's memory goes back to the system. */
 static void test_neighbours_stay(void)
 {
     enum { PIECES = 5, SMALL = 12000, MIDDLE = 3 << 19 };
@@ -193,8 +193,8 @@ static void test_threads(void)
 
 enum { NAME_AT = 64, SEEN = 7 };
 
-/* The child's heap, alive and when it has died: what was seen stays, what was
- * not cannot be reached any more. */
+/* The child's heap, alive and after its death: memory that was seen stays,
+ * other memory cannot be reached any more. */
 static void test_of_the_dead(void)
 {
     const char *seen = NULL;
@@ -239,7 +239,7 @@ static void test_never_seen(void)
     close(pair.socket);
 }
 
-/* A name that its rank never gave: nobody may look there, until it has. */
+/* A name that its rank never gave: no rank may look there until it has. */
 static void test_beyond_the_end(void)
 {
     const uint64_t far = UINT64_C(200) << 20;

@@ -65,7 +65,7 @@ static void prepare(uint32_t schedule)
         if (schedule % 2 == 0)
             return; /* never used */
         if (state == STATE_LIVE && key == KEY)
-            state = STATE_ENDING; /* of one who was killed */
+            state = STATE_ENDING; /* of a killed process */
         atomic_init(&entry->key, key);
         atomic_init(&entry->word, next(7, state, state == STATE_LIVE));
     }

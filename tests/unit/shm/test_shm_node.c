@@ -1,6 +1,6 @@
-/* Shared memory of a node: regions, words, and what is said where there can be
- * none. Its users are in one process, as the sanitizer of threads sees no
- * other; test_shm_sleep has several. */
+/* Shared memory of a node: regions, words, and messages if there can be none.
+ * Its users are in one process, as the sanitizer of threads sees no other;
+ * test_shm_sleep has several. */
 #include "progress/shm/node.h"
 
 #include <pthread.h>
@@ -106,7 +106,7 @@ static void test_keys_max(void)
     destroy_all(nodes, NODES);
 }
 
-/* The same with the memory that belongs to it. */
+/* Attaches and detaches, and uses the memory between. */
 static void *attach_and_detach(void *arg)
 {
     one_t *one = arg;
@@ -213,7 +213,7 @@ static void test_flag_carries(void)
 
 /* ---- what keeps ranks from it ---- */
 
-/* What the first of two says to a change of the file that they share. */
+/* The first member's trouble after a change of the shared file. */
 static xyl_shm_trouble_t trouble_with(size_t at, uint32_t value)
 {
     xyl_shm_node_t *node = xyl_shm_node_create(&nodes_params);
@@ -266,7 +266,7 @@ static void test_file_limit(void)
     xyl_shm_node_destroy(node);
 }
 
-/* As without /proc, or without the right to look at a process. */
+/* No way to the first member: no /proc, or no right to look at a process. */
 static void test_no_way_to_the_first(void)
 {
     xyl_shm_node_t *node = xyl_shm_node_create(&nodes_params);
@@ -306,8 +306,9 @@ static int32_t ended_process(void)
     return (int32_t)child;
 }
 
-/* From a rank of this process, from where nothing is, from one that has ended,
- * and from one whose number is another process's in its space. */
+/* Pulls from a rank of this process, from an address without memory, from a
+ * rank that has ended, and from one whose number is another process's in its
+ * space. */
 static void test_pull(void)
 {
     xyl_shm_member_t members[3];

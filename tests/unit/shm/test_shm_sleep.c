@@ -16,7 +16,7 @@
 #include "tests/support/shm_pair.h"
 
 enum {
-    WAIT_MS = 100000, /* for what comes at once, on a machine that is busy */
+    WAIT_MS = 100000, /* for events that come at once, on a busy machine */
     OTHER_USER = 65534
 };
 
@@ -97,7 +97,7 @@ static void pair_sleep_once(pair_t *pair)
     struct pollfd end = {xyl_shm_node_wake_fd(pair->node), POLLIN, 0};
 
     pair->shm->ops->sleeps(pair->shm, 1);
-    pair_set(pair, 4); /* to one who is awake */
+    pair_set(pair, 4); /* the other is awake */
     CHECK_EQ(poll(&end, 1, WAIT_MS), 1);
     pair->shm->ops->sleeps(pair->shm, 0);
     CHECK_EQ(poll(&end, 1, 0), 0);
@@ -109,7 +109,7 @@ static void pair_await(pair_t *pair, uint64_t value)
         sched_yield();
 }
 
-/* One is killed in its sleep: to wake it harms nobody, whether its pipe was
+/* A rank is killed in its sleep: waking it does no harm, whether its pipe was
  * opened before or not. */
 static void killed_asleep(int is_known)
 {

@@ -1,10 +1,10 @@
-/* What the seeds of test_seeds.c have had, for the end of its output. */
+/* Counts of the kinds of seeds in test_seeds.c, for the end of its output. */
 #ifndef XYL_TESTS_UNIT_SIMULATOR_SEEDS_TALLY_H
 #define XYL_TESTS_UNIT_SIMULATOR_SEEDS_TALLY_H
 
 #include <stdint.h>
 
-/* How many seeds had what. */
+/* How many seeds were of each kind. */
 #define KIND_MAP(X)                                                            \
     X(faultless, "without a fault")                                            \
     X(death, "with a death")                                                   \

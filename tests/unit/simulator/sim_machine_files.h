@@ -1,5 +1,5 @@
-/* What the tests of machine files share: a file to write and to load, machines
- * as text and back, and those that come with xylem. */
+/* Shared by the tests of machine files: a file to write and to load, machines
+ * as text and back, and the machines that come with xylem. */
 #ifndef XYL_TESTS_UNIT_SIMULATOR_SIM_MACHINE_FILES_H
 #define XYL_TESTS_UNIT_SIMULATOR_SIM_MACHINE_FILES_H
 

@@ -1,5 +1,5 @@
-/* Seeds: each draws a world, operations on it and what goes wrong, plays that,
- * and checks every result. A seed that fails prints the command that plays it
+/* Seeds: each draws a world, operations on it and a fault, plays that, and
+ * checks every result. A seed that fails prints the command that plays it
  * again, alone, and the next one goes on.
  *
  *   test_seeds [--first S] [--seeds N] [--late US] [--faulty N]
@@ -13,14 +13,14 @@
  * With --faulty something goes wrong in one world of so many that have several
  * ranks (1: in each).
  *
- * Without a fault all data are right on every rank. With one nobody hangs, the
- * statuses are those that the fault explains, and who succeeded has the right
- * data. In both cases the net's rules hold and all memory comes back.
+ * Without a fault all data are right on every rank. With one no rank hangs, the
+ * fault explains the statuses, and ranks that succeed have the right data. In
+ * both cases the net's rules hold and all memory comes back.
  *
- * One of the faults is a call that differs from what the other ranks call. All
- * ranks are told if anybody waits; what the others call after that one is right
- * all the same. Where nothing is wrong ranks may be seconds late, and tell each
- * other what they wait in: that is no fault.
+ * One of the faults is a call that differs from that of the other ranks. All
+ * ranks are told if any waits; later calls of the others are right
+ * nevertheless. Without a fault ranks may be seconds late, and tell each other
+ * in which call they wait: that is no fault.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ enum {
     RUNS_MAX = 6,
     BLOCKS_MAX = 60000, /* elements of an operation's blocks together */
     STARTS_MAX = 5,
-    PATIENCE_US = 60000000, /* by then all are told */
+    PATIENCE_US = 60000000, /* after that all must be told */
     LATE_LOG = 24,          /* a rank may be 2^24 us late */
     FAULTY_ONE_IN = 7 /* preset, of those with several ranks: a tenth of all */
 };
@@ -71,8 +71,8 @@ typedef struct play {
     xylem_place_t places[RANKS_MAX];
     sim_noise_t noise;
     fabric_t *fabric;
-    /* Of each operation one of the two: broadcasts and reductions by trees with
-     * all that these can be told, or any collective. */
+    /* Each operation is one of two kinds: a broadcast or reduction by trees
+     * with all their arguments, or any collective. */
     int is_any[RUNS_MAX];
     call_run_t anys[RUNS_MAX];
     coll_run_t runs[RUNS_MAX];
@@ -211,8 +211,8 @@ static coll_case_t draw_case(play_t *play)
     return c;
 }
 
-/* A rank whose call is refused makes no more calls: any other would be met by
- * what the others take for this one. */
+/* A rank whose call is refused makes no more calls: the others would match its
+ * next call with this one. */
 static void give_up(play_t *play, uint32_t rank, xylem_status_t status)
 {
     if (play->fault == FAULT_CALL) {
@@ -244,7 +244,7 @@ static void restart(coll_rank_t *rank, void *arg)
         CHECK(play->fault != FAULT_NONE && play->fault != FAULT_DELAY);
 }
 
-/* One of them at most is started again, in its callbacks: operations on one
+/* At most one operation is started again, in its callbacks: operations on one
  * team begin in the same order everywhere. */
 static void draw_coll(play_t *play, uint32_t i, uint32_t *restarts)
 {
@@ -260,7 +260,8 @@ static void draw_coll(play_t *play, uint32_t i, uint32_t *restarts)
     play->runs[i].expects_failure = play->fault != FAULT_NONE;
 }
 
-/* Of one rank: something else than `c`, in what all ranks have alike. */
+/* Draws another call than `c` for one rank, different in a value that is equal
+ * on all ranks. */
 static call_case_t draw_other_case(play_t *play, const call_case_t *c)
 {
     call_case_t other = *c;
@@ -357,7 +358,7 @@ static uint32_t draw_notice_us(play_t *play)
 
 static int is_over(void *arg);
 
-/* Nobody is to wait any more. */
+/* From now on no rank is to wait any more. */
 static void lose_patience(void *arg, uint32_t rank)
 {
     play_t *play = arg;
@@ -400,8 +401,8 @@ static void plan_fault(play_t *play)
     }
 }
 
-/* A rank whose call has failed gives up; the others know by its death, where
- * they have not been told. */
+/* A rank whose call has failed gives up; ranks that were not told know by its
+ * death. */
 static unsigned follow_fault(play_t *play)
 {
     uint32_t failed = sim_world_failed_rank(fabric_sim(play->fabric));
@@ -417,7 +418,7 @@ static unsigned follow_fault(play_t *play)
 
 /* ---- playing ---- */
 
-/* The rank's program: all operations, in the same order as everybody. */
+/* The rank's program: all operations, in the same order on all ranks. */
 static void start_all(void *arg, uint32_t rank)
 {
     play_t *play = arg;
@@ -483,7 +484,7 @@ static unsigned act(void *arg)
 
 /* ---- checking ---- */
 
-/* How one rank's operation has ended. Those of the others may have been told
+/* Checks how one rank's operation has ended. Other ranks may have been told
  * whose call has failed before that rank gave up. */
 static void check_status(const play_t *play, uint32_t rank,
                          xylem_status_t status)
@@ -558,8 +559,8 @@ static void finish_one(play_t *play, uint32_t i)
         coll_run_fini(&play->runs[i]);
 }
 
-/* All ranks have been told, or nobody has. Two ranks may notice at once, each
- * something else. */
+/* All ranks have been told, or none has. Two ranks may notice different calls
+ * at once. */
 static void check_calls(const play_t *play)
 {
     xylem_status_t status;
@@ -644,7 +645,7 @@ static void count(const play_t *play)
     tally.memory += play->options.shares_memory != 0;
 }
 
-/* As in a job. */
+/* Watches operations as in a job. */
 static void watch(const play_t *play)
 {
     uint32_t rank;
@@ -673,7 +674,7 @@ static void crowd_pools(play_t *play)
     }
 }
 
-/* Returns what stands for everything that has happened. */
+/* Returns a hash of all events. */
 static uint64_t play_seed(uint64_t seed)
 {
     play_t play = {.seed = seed, .random = random_mix(seed)};
@@ -752,11 +753,11 @@ static void test_refused(void)
     work_late_us = late;
 }
 
-/* In all of these a rank called something else without anybody waiting for it,
- * and was taken for one that calls what the others do, later: by eight bits of
- * what it had called before on the board; since calls over the net did not
- * count there, nor calls on the board over the net; or since it wrote to a
- * window in which others had a broadcast. */
+/* In all of these seeds a rank made another call, no rank waited for it, and
+ * its call was taken for a later one of the others: by eight bits of its
+ * earlier calls on the board; because calls over the net did not count there,
+ * nor calls on the board over the net; or because it wrote to a window in which
+ * others had a broadcast. */
 static void test_taken_for_another(void)
 {
     static const uint64_t taken[] = {40026257, 40050133, 40120242, 42177952,
@@ -776,7 +777,7 @@ static void test_taken_for_another(void)
     are_mirrored = were_mirrored;
 }
 
-/* An assertion does not return; the seed is told all the same. */
+/* An assertion does not return; this still prints the seed. */
 static void died(int number)
 {
     if (write(STDOUT_FILENO, replay, strlen(replay)) < 0)

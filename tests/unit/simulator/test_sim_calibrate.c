@@ -1,6 +1,6 @@
-/* Calibration, with measurements that were themselves simulated: the machine
- * that is fitted to them has the numbers of the one they come from, and takes
- * as long for what it was not fitted to. Also samples as lines of text. */
+/* Calibration, with simulated measurements: the machine fitted to them has the
+ * numbers of the machine that was simulated, and takes as long in cases to
+ * which it was not fitted. Also samples as lines of text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,7 +126,7 @@ static int is_near(double got, double wanted, double part)
     return got >= wanted - most && got <= wanted + most;
 }
 
-/* What the measurements tell apart; sums where they do not. */
+/* Checks numbers that the measurements tell apart, and sums of others. */
 static void check_numbers(const sim_machine_t *got, const sim_machine_t *wanted)
 {
     const sim_link_t *link = &got->links[SIM_LEVEL_GROUP];
@@ -152,7 +152,7 @@ static void check_numbers(const sim_machine_t *got, const sim_machine_t *wanted)
                   (double)wanted->core.cache_bytes, 0.5));
 }
 
-/* What none of the numbers was fitted to. */
+/* Checks cases to which no number was fitted. */
 static void check_predictions(const sim_machine_t *got,
                               const sim_machine_t *wanted)
 {
@@ -219,7 +219,7 @@ static void test_pipeline(void)
              XYLEM_OK);
     CHECK_EQ(got.links[SIM_LEVEL_GROUP].rendezvous, SIM_RENDEZVOUS_PIPELINE);
     CHECK_EQ(got.links[SIM_LEVEL_GROUP].eager_bytes_max, 4 * KIB);
-    /* What was not measured is as what was. */
+    /* Levels without measurements are like measured ones. */
     CHECK_EQ(got.links[SIM_LEVEL_NODE].eager_bytes_max, 4 * KIB);
     CHECK_EQ(quality.samples[CALIBRATE_PART_SHARED], 0);
     free(record);

@@ -1,6 +1,6 @@
-/* The floors of noise: against what follows from its share, against each other,
- * and against times that a model of its own gave (10 bursts of 0 to 20 ms per
- * second and rank). Seeded: no chance is in the results. */
+/* The floors of noise: against bounds from its share, against each other, and
+ * against times by another model (10 bursts of 0 to 20 ms per second and rank).
+ * Seeded, so results are the same in each run. */
 #include "simulator/noise/floor.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static void test_one_wait(void)
     CHECK(is_near(floor_of(SIM_NEEDS_ALL, 60, 0.17, 0), 12.1));
 }
 
-/* More room never costs time, and the less a rank needs, the sooner it is. */
+/* More room never costs time, and a rank that needs less is faster. */
 static void test_order(void)
 {
     double depth_1 = floor_of(SIM_NEEDS_ROOT, 16, 1, 1);

@@ -1,6 +1,6 @@
-/* Machines of the simulator: what comes with xylem is sane and says where its
- * numbers come from; what is written is read back as the same machine, to the
- * last picosecond. */
+/* Machines of the simulator: those that come with xylem are sane and have
+ * sources for their numbers; a written machine is read back as the same one, to
+ * the last picosecond. */
 #include "simulator/machine.h"
 
 #include <inttypes.h>
@@ -148,7 +148,7 @@ static void test_ideal(void)
     check_round_trip(&machine, "by definition");
 }
 
-/* Of any size from 0 ... limit, all magnitudes alike. */
+/* Draws a number of 0 ... limit, all magnitudes alike. */
 static uint64_t random_magnitude(uint64_t *random, uint64_t limit)
 {
     uint64_t value = random_next(random) >> random_below(random, 64);
@@ -220,7 +220,7 @@ static void test_random(void)
     }
 }
 
-/* The ends of what a machine may have, and just beyond them. */
+/* The ends of a machine's ranges, and values just beyond them. */
 static void test_ends(void)
 {
     static const sim_rate_t rates[] = {1,       2,         3,         999999,

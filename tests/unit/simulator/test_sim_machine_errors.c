@@ -1,6 +1,6 @@
-/* Errors in the files of the simulator's machines: every kind is told in one
- * line that names file and key and leaves the machine alone; files that are not
- * found, cut off or damaged; links that are like others. */
+/* Errors in the files of the simulator's machines: every kind is one line that
+ * names file and key, and leaves the machine as it was; files that are not
+ * found, cut off or damaged; links that copy others. */
 #include "simulator/machine.h"
 
 #include "simulator/random.h"
@@ -121,7 +121,7 @@ static const wrong_t wrongs[] = {
     {"{", "7 {", "no JSON: line 1, column 1: "},
 };
 
-/* The ideal machine with four cores; one number says where it comes from. */
+/* Prints the ideal machine with four cores; one number has its source. */
 static void right_print(char *right)
 {
     static const char plain[] = "\"post_ns\": 0";
@@ -163,7 +163,7 @@ static void test_errors(void)
     check_wrong("\0", 1, "no JSON: line 1, column ");
 }
 
-/* What "as" takes over, and what it lets one change. */
+/* The numbers that "as" takes over, and changes of single ones. */
 static void test_as(void)
 {
     char right[TEXT_BYTES], text[TEXT_BYTES], error[ERROR_BYTES];
@@ -261,7 +261,7 @@ static void test_folder(void)
 
 /* ---- damaged files ---- */
 
-/* One file, cut shorter and shorter. */
+/* Checks one file, cut shorter and shorter. */
 static void check_truncations(const char *name)
 {
     char text[TEXT_BYTES], error[ERROR_BYTES];

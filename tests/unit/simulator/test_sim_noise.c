@@ -1,6 +1,6 @@
-/* Noise of the simulator: what a cursor answers against a list of all bursts,
- * how bursts are distributed, records that wrap around, and that equal seeds
- * give equal sequences. Everything is seeded: no chance is in the results. */
+/* Noise of the simulator: a cursor's answers against a list of all bursts, the
+ * distribution of bursts, records that wrap around, and equal sequences by
+ * equal seeds. Everything is seeded, so results are the same in each run. */
 #include "simulator/noise/noise.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static size_t list(const sim_noise_t *noise, uint32_t rank, sim_burst_t *bursts,
 
 enum { LISTED = 400, QUERIES = 500 };
 
-/* What sim_noise_advance says, from a list. */
+/* The answer of sim_noise_advance, from a list. */
 static sim_time_t advance(const sim_burst_t *bursts, size_t count,
                           sim_time_t time, sim_time_t work)
 {
@@ -132,7 +132,7 @@ static void check_answers(const sim_noise_t *noise, uint32_t rank)
         CHECK(got >= time + work);
         CHECK_EQ(sim_noise_advance(&cursor, time, 0),
                  advance(bursts, count, time, 0));
-        /* What was asked before does not matter. */
+        /* Earlier questions do not matter. */
         got = sim_noise_clear(&cursor, time);
         CHECK_EQ(got, advance(bursts, count, time, 0));
         CHECK(got >= latest);
@@ -193,7 +193,7 @@ static void test_pieces(void)
         }
 }
 
-/* A far jump costs nothing where periods can be counted. */
+/* A far jump costs nothing if periods can be counted. */
 static void test_far(void)
 {
     const sim_time_t far = 1000000 * SIM_S;
@@ -303,7 +303,7 @@ static void test_once(void)
 
 enum { SEEDS = 8, RANKS = 64, SEQUENCES = SEEDS * RANKS };
 
-/* Of the first `span` of a rank's time. */
+/* The time that noise takes in the first `span` of a rank's time. */
 static sim_time_t taken(const sim_noise_t *noise, uint32_t rank,
                         sim_time_t span)
 {
@@ -358,8 +358,8 @@ static void test_share_numbers(void)
     CHECK_EQ(sim_noise_share_ppm(&noise), 500000); /* large numbers */
 }
 
-/* Noise has begun before time 0: busy then as often as at any time, and what is
- * left of the burst is uniform. */
+/* Noise has begun before time 0: ranks are busy then as often as at any time,
+ * and the rest of the burst is uniform. */
 static void test_at_begin(void)
 {
     static const int kinds[] = {1, 3, 6, 7};
@@ -492,8 +492,8 @@ static void test_logarithm(void)
 
 /* ---- records ---- */
 
-/* The bursts are those of the record, from a point that the second of them,
- * which is whole, gives away: each has a length of its own. */
+/* The bursts are those of the record, from a point that the length of the
+ * second one, which is whole, identifies: each has a length of its own. */
 static void check_record(const sim_burst_t *bursts, size_t count,
                          uint32_t *points)
 {

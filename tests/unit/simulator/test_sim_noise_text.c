@@ -1,5 +1,5 @@
 /* Noise and arrivals of the simulator as texts, and files of recorded bursts:
- * what is read, and what is said of what cannot be. Arrival patterns. */
+ * reading, and messages about errors. Arrival patterns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void test_texts(void)
     }
 }
 
-/* A text, and a part of what is said of it. */
+/* A text, and a part of its error message. */
 typedef struct refusal {
     const char *text;
     const char *said;
@@ -172,7 +172,7 @@ static void test_refusals(void)
     }
 }
 
-/* Whatever the text: it is refused with words, or works. */
+/* Any text is refused with words, or works. */
 static void test_damaged(void)
 {
     uint64_t random = 31;
@@ -224,7 +224,7 @@ static void test_short_errors(void)
     }
     CHECK_EQ(sim_noise_parse("uniform:x", 8, &noise, &trace, NULL, 0),
              XYLEM_ERR_CONFIG);
-    /* A long text leaves room for what is wrong with it. */
+    /* A long text leaves room for its error. */
     sim_noise_parse(long_text, 8, &noise, &trace, error, sizeof error);
     CHECK(strstr(error, "expected none") != NULL);
 }
@@ -475,7 +475,7 @@ static void test_bad_arrivals(void)
     }
 }
 
-/* What legends say. */
+/* Noise in legends. */
 static void test_words(void)
 {
     static const char *const words[][2] = {

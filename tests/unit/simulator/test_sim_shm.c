@@ -1,6 +1,6 @@
-/* A stage over shared memory in the simulator: what it takes to join, and what
- * it is charged. The stage broadcasts through one cell per node: the root
- * copies in and raises a flag for each reader, readers copy out. */
+/* A stage over shared memory in the simulator: joining, and the charged costs.
+ * The stage broadcasts through one cell per node: the root copies in and raises
+ * a flag for each reader, readers copy out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,7 +249,7 @@ static void test_charges(void)
     free(states);
 }
 
-/* One store, whoever reads it. */
+/* One store for all readers. */
 static void test_common_flag(void)
 {
     rank_state_t *states = calloc(RANKS, sizeof *states);
