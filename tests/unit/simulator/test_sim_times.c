@@ -1,5 +1,5 @@
-/* Virtual times of simple cases, equal to what the costs add up to by hand. In
- * nanoseconds, a message of 1000 bytes where nothing else is said:
+/* Virtual times of simple cases, equal to the sums of the costs by hand. In
+ * nanoseconds, for a message of 1000 bytes unless said otherwise:
  *
  *   call 100   event 10   post 20   copy 100   (far: the same)
  *   latency 1000   overhead 50 of a send, 70 of a receive
@@ -134,8 +134,9 @@ static void test_pipeline_nic(void)
     check_one(&machine, LONG, 0, 2540 * SIM_NS, 5380 * SIM_NS);
 }
 
-/* Ranks 0 and 1 of one node send at 250. The second leaves 30 + 20 later, and
- * where both arrive at one node is let in after the first: 1250 + 60 + 60. */
+/* Ranks 0 and 1 of one node send at 250. The second message leaves 30 + 20
+ * later; if both arrive at one node, it is let in after the first: 1250 + 60
+ * + 60. */
 static void test_two_on_one_interface(void)
 {
     sim_machine_t machine = priced(SIM_TRANSPORT_NIC, SIM_RENDEZVOUS_GET);
@@ -234,8 +235,8 @@ static void compute(void *arg, uint32_t rank)
     sim_world_compute(arg, rank, (rank == 0 ? 1000 : 500) * SIM_NS);
 }
 
-/* Two ranks and one core: the second begins when the first ends, and turning
- * to it costs 200. */
+/* Two ranks and one core: the second begins when the first ends, and the switch
+ * costs 200. */
 static void test_shared_core(void)
 {
     sim_machine_t machine = priced(SIM_TRANSPORT_COPY, SIM_RENDEZVOUS_GET);
@@ -254,7 +255,7 @@ static void test_shared_core(void)
     scene_fini(&scene);
 }
 
-/* The one that is held up, and nobody else. */
+/* Only the delayed message is late. */
 static void test_delayed_message(void)
 {
     sim_machine_t machine = priced(SIM_TRANSPORT_COPY, SIM_RENDEZVOUS_GET);

@@ -40,7 +40,7 @@ static xyl_trace_t *create(uint32_t ranks, uint32_t ranks_per_node,
     return trace;
 }
 
-/* Ends the trace; what is in its file, to be freed. */
+/* Ends the trace; returns the text of its file, to be freed. */
 static char *text_of(xyl_trace_t *trace)
 {
     char *text = malloc(TEXT_BYTES);
@@ -285,7 +285,7 @@ static void test_events(void)
     json_decref(document);
 }
 
-/* Beyond what floating point can hold. */
+/* Numbers with more digits than floating point can hold. */
 static void test_digits(void)
 {
     xyl_trace_t *trace = create(1, 1, 100);

@@ -9,7 +9,7 @@
 #include "tests/support/coll_run.h"
 #include "trees/tree.h"
 
-/* By chance. */
+/* Drawn. */
 #define RANDOM_CASES check_cases(4000)
 #define LARGE_CASES  check_cases(120)
 
@@ -232,7 +232,7 @@ static unsigned adverse_act(void *arg)
  *   because its children released their segments from the end. It sends both;
  *   they fill its window. Its parent has receives for 0 and 1 posted and posts
  *   2 only when 0 has come. With rendezvous neither send ends, the window stays
- *   full, 0 and 1 are never sent: everybody waits.
+ *   full, 0 and 1 are never sent: all ranks wait.
  *
  * With the rule a segment s leaves only while s < base + M, base being the
  * number of segments at the beginning that are all finished, and the parent has

@@ -1,6 +1,6 @@
 /* The window of an edge, against a model that keeps a list: every window, every
- * limit, random orders of readiness and completion. Then two edges that talk
- * to each other: whatever the sender posts, the receiver posts, too. */
+ * limit, random orders of readiness and completion. Then two edges that talk to
+ * each other: the receiver posts all indexes that the sender posts. */
 #include "collectives/stages/edge.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { COUNT_MAX = 200 };
 
-/* What became of each index, on one side. */
+/* The state of each index, on one side. */
 typedef struct model {
     uint64_t count;
     uint8_t ready[COUNT_MAX], posted[COUNT_MAX], finished[COUNT_MAX];
@@ -54,7 +54,7 @@ static uint64_t random_of(uint64_t *random, const uint8_t *wanted,
     return XYL_EDGE_NO_INDEX;
 }
 
-/* Of what is posted and not finished each has a slot of its own. */
+/* Checks that each index that is posted and not finished has its own slot. */
 static void slots_are_apart(const xyl_edge_t *edge, const model_t *model)
 {
     uint64_t i;
@@ -193,7 +193,7 @@ static int one_pair(uint32_t sends, uint32_t window, uint64_t seed)
                 (to.posted >> (index - to.base) & 1) != 0)
                 break;
         if (i == COUNT_MAX)
-            return 0; /* nobody can go on */
+            return 0; /* no side can go on */
         xyl_edge_finish(&from, index);
         xyl_edge_finish(&to, index);
         sent.finished[index] = 1;

@@ -1,5 +1,5 @@
-/* What it costs to release one segment and to be told of it does not depend on
- * how many segments the message has. Counted in instructions. */
+/* The cost of releasing one segment, and of being told of it, does not depend
+ * on the number of the message's segments. Counted in instructions. */
 #include <stdlib.h>
 
 #include "tests/support/check.h"
@@ -69,7 +69,7 @@ static uint64_t steps_with(uint64_t segments)
                              &broadcast.request),
              XYLEM_OK);
     CHECK_EQ(xylem_request_start(broadcast.request), XYLEM_OK);
-    release_some(&broadcast); /* what is done once is done */
+    release_some(&broadcast); /* so that work done once is done */
     steps = steps_count(release_some, &broadcast);
     while (broadcast.told < segments) {
         uint64_t segment;

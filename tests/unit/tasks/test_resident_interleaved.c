@@ -1,6 +1,6 @@
 /* Tasks for a kernel that stays, when its blocks come and go: one of two blocks
- * and the host runs at a time, and before each access to what they share chance
- * decides which. Each task runs once, and its sender is told how. */
+ * and the host runs at a time; before each access to shared words chance
+ * decides which. Each task runs once, and its sender gets its status. */
 #include "tests/support/check.h"
 #include "tests/support/turns.h"
 
@@ -105,7 +105,7 @@ static void host(void)
     do
         (void)resident_poll(resident);
     while (blocks_are_here());
-    is_gone = 1; /* those that come late */
+    is_gone = 1; /* blocks that come late leave */
 }
 
 static void act(uint32_t self)
@@ -177,7 +177,7 @@ static void test_schedules(void)
         run_schedule(schedule);
 }
 
-/* One block, and whatever the host does happens between two of its steps. */
+/* One block; all actions of the host happen between two of its steps. */
 static void step(void)
 {
     if (period == 0) {
@@ -215,7 +215,7 @@ static void test_phases(void)
         }
 }
 
-/* A kernel that is gone without a word; what is not accepted. */
+/* A kernel that is gone without a word; refusals. */
 static void test_lost(void)
 {
     xylem_resident_args_t args = {.struct_bytes = sizeof args, .functions = 1};

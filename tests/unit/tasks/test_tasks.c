@@ -1,6 +1,6 @@
-/* Remote tasks on the simulated net: each runs exactly once, what was not
- * registered never does, senders are told, and a death ends all with a status;
- * with random protocols, orders and delays. */
+/* Remote tasks on the simulated net: each runs exactly once, functions that
+ * were not registered never run, senders are told, and a death ends all with a
+ * status; with random protocols, orders and delays. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum {
     PAYLOAD_MAX = 4000
 };
 
-/* What the tasks of the table do. */
+/* The entries of the table. */
 enum {
     PLAIN,
     GAP,
@@ -46,7 +46,7 @@ typedef struct sent {
     uint32_t told; /* how often */
     xylem_status_t status;
     uint32_t ran;     /* how often */
-    uint32_t dropped; /* how often memory for it was */
+    uint32_t dropped; /* how often its memory was dropped */
     size_t payload_bytes;
     char payload[PAYLOAD_MAX];
 } sent_t;
@@ -200,7 +200,7 @@ static size_t draw_bytes(job_t *job)
     }
 }
 
-/* What cannot be taken. */
+/* Spoils the arguments, so that the task cannot be taken. */
 static void spoil(sent_t *sent, xylem_task_args_t *args)
 {
     static const char much[LONG_MAX];
@@ -402,7 +402,7 @@ static void job_end(job_t *job, xylem_status_t status)
     free(job->sent);
 }
 
-/* What its sender was told is what happened. */
+/* Checks that the sender's status agrees with the events. */
 static void check_one(const sent_t *sent)
 {
     xylem_status_t status = sent->status;
@@ -440,14 +440,14 @@ static void one_seed(uint64_t seed)
     job_opened(&job);
     all.arg = &job;
     CHECK(fabric_run_until(job.fabric, &all));
-    (void)act_pool(&job); /* what nobody waits for */
+    (void)act_pool(&job); /* tasks for which no sender waits */
     fabric_run_dry(job.fabric);
     for (i = 0; i < ranks * TASKS; i++)
         check_one(&job.sent[i]);
     job_end(&job, XYLEM_OK);
 }
 
-/* What is true of a task whatever has happened to it. */
+/* Checks properties of a task that hold whatever has happened to it. */
 static void check_survivor(const sent_t *sent, xylem_status_t failure)
 {
     if (sent->job == NULL)
@@ -465,7 +465,7 @@ static void check_survivor(const sent_t *sent, xylem_status_t failure)
 
 typedef void (*fail_fn)(job_t *job, uint64_t seed);
 
-/* In the midst of tasks the team fails; then all end. */
+/* The team fails in the middle of tasks; then all end. */
 static void one_failure(uint64_t seed, fail_fn fail, xylem_status_t failure)
 {
     fabric_script_t some = {some_are_told, act, NULL};
@@ -539,7 +539,8 @@ static void test_net_fails(void)
     test_failures(fail_a_receive, XYLEM_ERR_NET);
 }
 
-/* Those who have a table close it; the others have been told why there is none.
+/* Ranks that have a table close it; the others have been told why there is
+ * none.
  */
 static void close_opened(job_t *job, xylem_status_t failure)
 {
@@ -549,7 +550,7 @@ static void close_opened(job_t *job, xylem_status_t failure)
         xylem_status_t status = xylem_request_test(job->requests[rank]);
         CHECK(status == XYLEM_OK || status == failure);
         CHECK_EQ(status == XYLEM_OK, job->tasks[rank] != NULL);
-        if (status == XYLEM_OK) /* or nobody tells it any more */
+        if (status == XYLEM_OK) /* or no rank tells it any more */
             CHECK(job->tasks[rank]->has_failed);
         CHECK_EQ(xylem_request_free(job->requests[rank]), XYLEM_OK);
         job->requests[rank] = NULL;

@@ -3,8 +3,8 @@
  * groups are uneven, ranks are not contiguous and each level has a shape of
  * its own. For every root: each rank is reached once, parents and children
  * agree, groups are entered at their leaders, and each level is crossed by as
- * few edges as can join its groups. What is wanted is worked out from ids
- * alone, pair by pair, without the map. */
+ * few edges as can join its groups. Expected values come from ids alone, pair
+ * by pair, without the map. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ typedef struct placement {
     xyl_topology_map_t map;
 } placement_t;
 
-/* What a walk finds. */
+/* The results of a walk. */
 typedef struct walk {
     uint32_t queue[RANKS_MAX];
     uint32_t parent[RANKS_MAX];
@@ -175,7 +175,7 @@ static void edges_wanted(const placement_t *p, uint32_t *edges)
     }
 }
 
-/* Whether the rank stands for its group: the root, or without it the first. */
+/* 1: the rank leads its group: the root, or without it the first rank. */
 static int is_leader(const placement_t *p, uint32_t level, uint32_t rank,
                      uint32_t root)
 {
@@ -287,7 +287,7 @@ static void test_random(void)
     }
 }
 
-/* Whether both ranks lead members of one party of this level. */
+/* 1: both ranks lead members of one party of this level. */
 static int is_in_party(const placement_t *p, uint32_t level, uint32_t rank,
                        uint32_t other, uint32_t root)
 {
@@ -520,8 +520,8 @@ static void test_one_group(void)
     CHECK_EQ(level_of(&placed.map, 2, 7), XYL_TREE_LEVELS_MAX);
 }
 
-/* Who leads no group has children in one of the two trees at most; and both
- * halves cross each level as rarely. */
+/* A rank that leads no group has children in at most one of the two trees; and
+ * both halves cross each level equally rarely. */
 static void test_halves(void)
 {
     uint32_t root, rank, half, level, children, edges[SHAPES] = {0};

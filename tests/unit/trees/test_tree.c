@@ -32,7 +32,7 @@ enum {
 
 static const uint32_t full_sizes[] = {81, 127, 128, 129, 255, 256, 257, 512};
 
-/* What a walk finds; one at a time is enough. */
+/* The results of a walk; one at a time is enough. */
 typedef struct walk {
     uint32_t queue[RANKS_MAX]; /* ranks, parents before children */
     uint32_t parent[RANKS_MAX];
@@ -53,8 +53,8 @@ static int sweep_is_full(void)
 
 /* --- the full walk ------------------------------------------------------- */
 
-/* Every subtree that is not the whole: lowest and highest rank span exactly as
- * many ranks as it has. From the leaves up. */
+/* 1: in every subtree that is not the whole, lowest and highest rank span
+ * exactly as many ranks as it has. From the leaves up. */
 static int subtrees_are_ranges(uint32_t n, const walk_t *w)
 {
     static uint32_t low[RANKS_MAX], high[RANKS_MAX], size[RANKS_MAX];
@@ -123,7 +123,7 @@ static int walk(const variant_t *v, uint32_t n, uint32_t root)
     return 1;
 }
 
-/* For these is_ordered is not only sufficient. */
+/* 1: for this variant is_ordered is also necessary. */
 static int is_ordered_exactly(const variant_t *v, uint32_t n)
 {
     return n <= 2 || (v->shape.tree != &xyl_tree_double &&
@@ -233,8 +233,8 @@ static void test_everything_full(void)
 
 /* --- rotations ----------------------------------------------------------- */
 
-/* Whether the tree of root 0 in `walked`, turned so that its place n - root
- * becomes rank 0, has ranges for subtrees. */
+/* 1: the tree of root 0 in `walked`, turned so that its place n - root becomes
+ * rank 0, has ranges for subtrees. */
 static int turned_is_ranges(uint32_t n, uint32_t root)
 {
     uint32_t place = n - root;

@@ -1,8 +1,8 @@
 /* Properties of single shapes: depths, orders, the paper's constructions, and
- * what the functions do at the limits of their arguments. test_tree.c walks
- * through whole trees.
+ * the functions at the limits of their arguments. test_tree.c walks through
+ * whole trees.
  *
- * Depths wanted, of n ranks, found without the library's formulas:
+ * Expected depths for n ranks, found without the library's formulas:
  *   FLAT     1 for n > 1                    CHAIN   n - 1
  *   KCHAIN   ceil((n - 1) / radix)
  *   KARY     levels needed when level d holds radix^d ranks, less one

@@ -1,5 +1,5 @@
-/* What the tests of trees share: each shape with each radix that is swept, and
- * a failure that names the tree. */
+/* Shared by the tests of trees: each shape with each swept radix, and a failure
+ * that names the tree. */
 #ifndef XYL_TESTS_UNIT_TREES_TREE_VARIANTS_H
 #define XYL_TESTS_UNIT_TREES_TREE_VARIANTS_H
 

@@ -1,6 +1,6 @@
-/* What a long run learns (XYLEM_TUNING_LEARN), on simulated ranks, whose times
- * are the same everywhere: a row that is wrong is changed, and one that is
- * right is not made worse, however noisy the run was that has learnt. */
+/* The lessons of a long run (XYLEM_TUNING_LEARN), on simulated ranks, whose
+ * times are the same everywhere: a wrong row is changed, and a right one is not
+ * made worse, however noisy the learning run was. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ enum {
     NOISE_SEED = 7
 };
 
-/* A job: so many calls on each rank, one behind the other. */
+/* A job: some calls on each rank, one behind the other. */
 struct job {
     sim_world_t *world;
     xylem_coll_t coll;
@@ -127,7 +127,7 @@ static double job_run(xylem_coll_t coll, const char *table, const char *record,
     return us;
 }
 
-/* As `xylem-tune -o TABLE learn RECORD.0 ...` does. */
+/* Takes lessons as `xylem-tune -o TABLE learn RECORD.0 ...` does. */
 static void lessons_take(const char *record, const char *table)
 {
     char paths[RANKS][TEXT_BYTES + 16], machine[TEXT_BYTES];
@@ -226,7 +226,7 @@ static void test_wrong(void)
     unlink(table);
 }
 
-/* The built-in table's rows, and what a quiet run has made of them. */
+/* The built-in table's rows, and those that a quiet run has made. */
 static void test_right(void)
 {
     char table[TEXT_BYTES];

@@ -35,9 +35,9 @@ static void test_model(void)
     CHECK(is_near(tune_model_middle(2, 4), 3));
 }
 
-/* Two leaders, of which each has the longest time of some task: the sum of what
- * the tasks take at most is more than what one of the leaders needs. Tasks are
- * the first segment's time, and with the stable one of a second. */
+/* Two leaders, each of which has the longest time of some task: the sum of the
+ * tasks' longest times is more than any leader needs. A task is the first
+ * segment's time, and with a second segment the stable one. */
 #define TASK(first, stable)                                                    \
     {                                                                          \
         .at = {{1, first}, {2, (first) + (stable)}}, .count = 2, .pieces = 1   \
@@ -103,7 +103,7 @@ static void test_allreduce_by_leaders(void)
     CHECK(is_near(tune_model_allreduce(leaders, 2, 1), 3 + 8 + 1 + 5));
 }
 
-/* What all levels take at once, of what they take by themselves. */
+/* The time of all levels at once, against their times by themselves. */
 static void test_overlap(void)
 {
     static const struct tune_leader
@@ -145,7 +145,7 @@ static void test_plans(void)
         }
 }
 
-/* What may go within nodes, beside the table's choice. */
+/* The choices within nodes, beside the table's. */
 static void test_within(void)
 {
     static const struct tune_plan plan = {"han:4/binary", 4096, 4, 8, 4},
@@ -212,7 +212,7 @@ static void test_alone(void)
         !tune_plan_alone(XYLEM_COLL_REDUCE, &rooted, &shape, TUNE_IB, &alone));
 }
 
-/* Those in memory of GPUs, of which one says how many ranks do something, and
+/* Plans in memory of GPUs, one of which has a number of ranks that take part;
  * no others. */
 static void test_plans_of_gpus(void)
 {
@@ -307,7 +307,7 @@ static struct rates rates_of(const char *algorithm)
                           500 + (double)(hash / 97 % 4000)};
 }
 
-/* So many steps of bytes, one after the other. */
+/* The time of `steps` steps of `bytes`, one after the other. */
 static double steps_us(struct rates rates, double bytes, double steps)
 {
     return rates.fill + 0.4 * rates.fill * bytes / rates.rate +
@@ -361,8 +361,8 @@ static double formula(const struct tune_plan *plan, size_t bytes)
                : formula_alone(plan, bytes);
 }
 
-/* By so much longer a message takes that does not fit into the caches: not by
- * the same with each algorithm. */
+/* The factor for a message that does not fit into the caches, which differs
+ * between algorithms. */
 static double far_factor(const struct tune_plan *plan)
 {
     return 1.8 + (double)(text_hash(plan->algorithm) / 7 % 5) / 10;
@@ -428,8 +428,8 @@ static void search(const struct tune_options *options, struct machine *machine,
                           choices));
 }
 
-/* The model finds what measuring everything finds, for 23 % of the cost at
- * most, as in Luo's thesis. Heuristics know nothing of a formula. */
+/* The model finds the same plans as measuring everything, for at most 23 % of
+ * the cost, as in Luo's thesis. Heuristics do not know the formula. */
 static void check_strategies(size_t near_bytes)
 {
     struct tune_choice all[TUNE_SIZES_MAX], few[TUNE_SIZES_MAX];
@@ -467,7 +467,7 @@ static void test_caches(void)
     check_strategies((size_t)2 << 20);
 }
 
-/* What is chosen is faster than all that is beside it. */
+/* The chosen plan is faster than all its neighbours. */
 static void test_refined(void)
 {
     struct tune_choice choices[TUNE_SIZES_MAX];
@@ -489,7 +489,7 @@ static void test_refined(void)
     tune_journal_close(&journal);
 }
 
-/* What has been measured is not measured again. */
+/* Measured times are not measured again. */
 static void test_resumed(void)
 {
     char path[] = "/tmp/xylem-tune-XXXXXX";
@@ -511,15 +511,15 @@ static void test_resumed(void)
     for (s = 0; s < options.bytes_count; s++)
         CHECK(tune_plan_is_same(&first[s].plan, &second[s].plan));
     tune_journal_close(&journal);
-    /* Nor is what another machine has measured taken for this one's. */
+    /* Nor are times of another machine taken for this one's. */
     CHECK(tune_journal_open(&journal, path, "another one"));
     CHECK_EQ(journal.count, 0);
     tune_journal_close(&journal);
     unlink(path);
 }
 
-/* What a campaign finds known that another one of the same search has measured
- * costs nothing more. */
+/* A time that another campaign of the same search has measured costs nothing
+ * more. */
 static void test_counted(void)
 {
     struct tune_choice choices[TUNE_SIZES_MAX];
@@ -546,7 +546,8 @@ static void test_counted(void)
     tune_journal_close(&journal);
 }
 
-/* Each leader's is kept, to the nanosecond, and not where a line was cut off.
+/* Each leader's time is kept, to the nanosecond, but not if its line was cut
+ * off.
  */
 static void test_leaders(void)
 {
@@ -651,7 +652,8 @@ static void test_no_time(void)
 
 /* ---- the table ---- */
 
-/* What the tuner writes for these choices, as the library reads it. */
+/* The rules that the tuner writes for these choices, as the library reads them.
+ */
 static size_t rules_written(const struct tune_options *options,
                             const struct tune_choice *choices, json_t **file)
 {
@@ -680,13 +682,13 @@ static const char *range_end(const json_t *file, size_t rule, size_t end)
     return text != NULL ? text : "a number";
 }
 
-/* A size that gets no rule takes none from its neighbours, whose plan it may
- * name as well, and ends no rule but at its own middles. */
+/* A size without a rule takes none from its neighbours, even if it names the
+ * same plan, and ends their rules only at its own middles. */
 static void test_sizes_without_rule(void)
 {
     static const struct tune_plan plan = {"kary:2", 1024, 4, 8, 1};
-    /* Which of four sizes are known, how many rules that makes, and what the
-     * last of them begins with. */
+    /* Which of four sizes are known, the number of rules, and the first size of
+     * the last rule. */
     static const struct {
         int known[4];
         size_t rules;
@@ -720,7 +722,7 @@ static void test_sizes_without_rule(void)
     }
 }
 
-/* A rule ends where its plan is not the faster one any more. */
+/* A rule ends where its plan is no longer the faster one. */
 static void test_ends(void)
 {
     static const struct tune_plan plans[] = {{"kary:2", 1024, 4, 8, 1},
