@@ -107,10 +107,9 @@ void xmpi_comms_close(void)
 static int is_of_job(MPI_Comm handle, int size, int *relation)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int *ranks = malloc(2 * (size_t)size * sizeof *ranks), i, is_good;
+    int *ranks = xmpi_memory(2 * (size_t)size, sizeof *ranks), i, is_good;
 
-    is_good = ranks != NULL &&
-              xmpi_host.Comm_group(handle, &group) == MPI_SUCCESS &&
+    is_good = xmpi_host.Comm_group(handle, &group) == MPI_SUCCESS &&
               xmpi_host.Group_compare(group, xmpi_state.job_group, relation) ==
                   MPI_SUCCESS;
     for (i = 0; is_good && i < size; i++)
@@ -129,11 +128,9 @@ static int is_of_job(MPI_Comm handle, int size, int *relation)
 /* `is_of_parent`: all its ranks are in a communicator that is of the job. */
 static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
 {
-    xmpi_comm_t *comm = calloc(1, sizeof *comm);
+    xmpi_comm_t *comm = xmpi_memory(1, sizeof *comm);
     int is_inter = 0, relation = MPI_UNEQUAL;
 
-    if (comm == NULL)
-        return NULL;
     comm->handle = handle;
     comm->fate = XMPI_NO_TEAM;
     comm->calls_to_retry = RETRY_FIRST;
@@ -255,12 +252,10 @@ static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
 static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
 {
     row_t mine = row_of(context),
-          *rows = calloc((size_t)comm->size, sizeof *rows);
-    xylem_ticket_t *tickets = calloc((size_t)comm->size, sizeof *tickets);
+          *rows = xmpi_memory((size_t)comm->size, sizeof *rows);
+    xylem_ticket_t *tickets = xmpi_memory((size_t)comm->size, sizeof *tickets);
     xylem_team_t *team = NULL;
 
-    if (rows == NULL || tickets == NULL)
-        abort(); /* the others wait for this rank */
     if (xmpi_gather_all(&mine, rows, sizeof mine, comm->handle) == MPI_SUCCESS)
         team = team_of(comm, context, &mine, rows, tickets);
     free(rows);
@@ -397,10 +392,8 @@ static void comm_join(xmpi_comm_t *comm, const xmpi_comm_t *parent)
 
 static xmpi_comm_t *comm_alike(const xmpi_comm_t *parent, MPI_Info info)
 {
-    xmpi_comm_t *comm = calloc(1, sizeof *comm);
+    xmpi_comm_t *comm = xmpi_memory(1, sizeof *comm);
 
-    if (comm == NULL)
-        abort(); /* the others wait for this rank */
     comm->handle = MPI_COMM_NULL;
     comm->state = XMPI_COMM_JOINING;
     comm->fate = XMPI_NO_TEAM;

@@ -73,9 +73,7 @@ void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info)
 
     if (info == MPI_INFO_NULL)
         return;
-    hints = calloc(1, sizeof *hints);
-    if (hints == NULL)
-        return;
+    hints = xmpi_memory(1, sizeof *hints);
     for (key = 0; key < KEYS; key++) {
         found = 0;
         if (xmpi_host.Info_get(info, keys[key], SAID_BYTES - 1,

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 xmpi_host_t xmpi_host;
@@ -107,4 +108,14 @@ int xmpi_host_lacks(MPI_Comm comm)
 {
     xmpi_host.Comm_call_errhandler(comm, MPI_ERR_UNSUPPORTED_OPERATION);
     return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+void *xmpi_memory(size_t count, size_t bytes)
+{
+    void *memory = calloc(count + 1, bytes);
+
+    if (memory != NULL)
+        return memory;
+    fprintf(stderr, "xylem-mpi: no memory for %zu * %zu bytes\n", count, bytes);
+    abort();
 }

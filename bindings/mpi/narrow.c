@@ -9,24 +9,27 @@
 typedef struct narrow {
     int scount, rcount;
     int *scounts, *rcounts, *sdispls, *rdispls;
-    int has_overflow;
+    int code; /* MPI's: whether the numbers fit, and there is memory */
 } narrow_t;
 
 static int narrowed(int64_t value, narrow_t *narrow)
 {
     if (value > INT_MAX || value < INT_MIN)
-        narrow->has_overflow = 1;
+        narrow->code = MPI_ERR_COUNT;
     return (int)value;
 }
 
 /* Narrows an array of counts or of displacements, which are alike (plan.c). */
 static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 {
-    int *result =
-        numbers == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
     int64_t number;
-    int i;
+    int *result, i;
 
+    if (numbers == NULL)
+        return NULL;
+    result = malloc(((size_t)n + 1) * sizeof *result);
+    if (result == NULL)
+        narrow->code = MPI_ERR_NO_MEM;
     for (i = 0; result != NULL && i < n; i++) {
         memcpy(&number, (const char *)numbers + (size_t)i * sizeof number,
                sizeof number);
@@ -121,8 +124,8 @@ static int narrowed_call(const xmpi_call_t *call, int out, int in,
                          int narrows_displs, host_fn host, xmpi_form_t form,
                          MPI_Info info, MPI_Request *request)
 {
-    narrow_t n = {.has_overflow = 0};
-    int code = MPI_ERR_COUNT;
+    narrow_t n = {.code = MPI_SUCCESS};
+    int code;
 
     n.scount = narrowed(call->send.count, &n);
     n.rcount = narrowed(call->recv.count, &n);
@@ -132,7 +135,8 @@ static int narrowed_call(const xmpi_call_t *call, int out, int in,
         n.sdispls = narrowed_all(call->send.displs, out, &n);
         n.rdispls = narrowed_all(call->recv.displs, in, &n);
     }
-    if (n.has_overflow)
+    code = n.code;
+    if (code != MPI_SUCCESS)
         xmpi_host.Comm_call_errhandler(call->comm, code);
     else
         code = host(call, &n, (void *)(uintptr_t)call->recv.buf, form, info,

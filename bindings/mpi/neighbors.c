@@ -5,18 +5,14 @@
 
 #include "bindings/mpi/call.h"
 
-/* Makes room for `in` sources and `out` destinations; 0: no memory. */
-static int lists_make(xmpi_comm_t *comm, int in, int out)
+/* Makes room for `in` sources and `out` destinations. */
+static void lists_make(xmpi_comm_t *comm, int in, int out)
 {
-    size_t words = (size_t)in + (size_t)out;
-
-    comm->sources = malloc((words + 1) * sizeof *comm->sources);
-    if (comm->sources == NULL)
-        return 0;
+    comm->sources =
+        xmpi_memory((size_t)in + (size_t)out, sizeof *comm->sources);
     comm->destinations = comm->sources + in;
     comm->source_count = (uint32_t)in;
     comm->destination_count = (uint32_t)out;
-    return 1;
 }
 
 /* MPI_PROC_NULL, a neighbour beyond the border of a grid, is negative. */
@@ -33,8 +29,7 @@ static int find_cart(xmpi_comm_t *comm)
     code = xmpi_host.Cartdim_get(comm->handle, &dims);
     if (code != MPI_SUCCESS)
         return code;
-    if (!lists_make(comm, 2 * dims, 2 * dims))
-        return MPI_ERR_NO_MEM;
+    lists_make(comm, 2 * dims, 2 * dims);
     for (dim = 0; dim < dims && code == MPI_SUCCESS; dim++) {
         uint32_t *source = &comm->sources[(size_t)2 * (size_t)dim];
         uint32_t *destination = &comm->destinations[(size_t)2 * (size_t)dim];
@@ -53,11 +48,8 @@ static int find_graph(xmpi_comm_t *comm)
 
     if (code != MPI_SUCCESS)
         return code;
-    ranks = malloc(((size_t)count + 1) * sizeof *ranks);
-    if (ranks == NULL || !lists_make(comm, count, count)) {
-        free(ranks);
-        return MPI_ERR_NO_MEM;
-    }
+    ranks = xmpi_memory((size_t)count, sizeof *ranks);
+    lists_make(comm, count, count);
     code = xmpi_host.Graph_neighbors(comm->handle, comm->rank, count, ranks);
     for (i = 0; i < count && code == MPI_SUCCESS; i++)
         comm->sources[i] = comm->destinations[i] = neighbor_of(ranks[i]);
@@ -73,11 +65,8 @@ static int find_dist_graph(xmpi_comm_t *comm)
 
     if (code != MPI_SUCCESS)
         return code;
-    ranks = malloc(((size_t)in + (size_t)out + 1) * 2 * sizeof *ranks);
-    if (ranks == NULL || !lists_make(comm, in, out)) {
-        free(ranks);
-        return MPI_ERR_NO_MEM;
-    }
+    ranks = xmpi_memory(2 * ((size_t)in + (size_t)out), sizeof *ranks);
+    lists_make(comm, in, out);
     weights = ranks + in + out;
     code = xmpi_host.Dist_graph_neighbors(comm->handle, in, ranks, weights, out,
                                           ranks + in, weights + in);

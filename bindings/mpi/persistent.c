@@ -292,13 +292,14 @@ static int is_under_way(const xmpi_persistent_t *persistent)
 
 static int persistent_start(xmpi_persistent_t *persistent)
 {
-    int code = xmpi_plan_pack(&persistent->plan);
+    int code;
 
     if (persistent->phase != IDLE) {
         xmpi_host.Comm_call_errhandler(xmpi_comm_handle(persistent->comm),
                                        MPI_ERR_REQUEST);
         return MPI_ERR_REQUEST;
     }
+    code = xmpi_plan_pack(&persistent->plan);
     persistent->phase = ACTIVE;
     persistent->begin = xmpi_state.is_watched ? xmpi_now() : 0;
     if (code != MPI_SUCCESS)

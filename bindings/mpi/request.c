@@ -150,8 +150,7 @@ typedef struct pending {
     xmpi_work_t work; /* first */
     xmpi_plan_t plan;
     xylem_request_t *request;
-    xmpi_comm_t *comm;  /* held if the call is watched; else NULL */
-    xylem_team_t *team; /* its communicator's */
+    xmpi_comm_t *comm; /* held from the start on */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
@@ -177,9 +176,6 @@ static pending_t *pending_new(void)
         pending = malloc(sizeof *pending);
     if (pending != NULL) {
         pending->request = NULL;
-        pending->comm = NULL;
-        pending->team = NULL;
-        pending->begin = 0;
         pending->handle = MPI_REQUEST_NULL;
         pending->code = MPI_SUCCESS;
         pending->is_active = pending->is_left = 0;
@@ -196,16 +192,6 @@ static void pending_release(pending_t *pending)
     LIST_REMOVE(pending, others);
     LIST_INSERT_HEAD(&pending_spare, pending, others);
     pthread_mutex_unlock(&pending_lock);
-}
-
-/* Frees an idle call that has no request of the host's. */
-static void pending_end(pending_t *pending)
-{
-    xylem_request_free(pending->request);
-    xmpi_plan_drop(&pending->plan);
-    if (pending->comm != NULL)
-        xmpi_comm_drop(pending->comm);
-    pending_release(pending);
 }
 
 /* The lock is held. NULL: the request is not the binding's. */
@@ -255,11 +241,9 @@ static void pending_finish(xyl_task_t *task)
 
     if (pending->begin != 0 && xmpi_state.is_watched)
         xmpi_report_flown(pending->comm, pending->coll, pending->begin);
-    if (pending->comm != NULL)
-        xmpi_comm_drop(pending->comm);
-    /* The request still holds the team. */
-    xmpi_op_failure_tell(&pending->plan, pending->team);
+    xmpi_op_failure_tell(&pending->plan, pending->comm->team);
     xylem_request_free(pending->request);
+    xmpi_comm_drop(pending->comm);
     pending->code = plan_conclude(&pending->plan, pending->work.status);
     xmpi_work_end();
     pthread_mutex_lock(&pending_lock);
@@ -281,12 +265,13 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
 
     if (xmpi_host.Grequest_start(grequest_query, grequest_free, grequest_cancel,
                                  pending, &pending->handle) != MPI_SUCCESS) {
-        pending_end(pending);
         (void)xylem_team_abort(comm->team, "no memory for a call of MPI's");
+        xmpi_plan_drop(&pending->plan);
+        xmpi_comm_drop(comm);
+        pending_release(pending);
         return XYLEM_ERR_NO_MEMORY;
     }
     pending->is_active = 1;
-    pending->team = comm->team;
     xmpi_work_begin();
     status =
         xylem_coll_start(comm->team, &pending->plan.args, &pending->request);
@@ -299,8 +284,7 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
         MPI_Request handle = pending->handle;
         xmpi_work_end();
         pending->is_active = 0;
-        if (pending->comm != NULL)
-            xmpi_comm_drop(pending->comm);
+        xmpi_comm_drop(comm);
         xmpi_plan_drop(&pending->plan);
         xmpi_host.Grequest_complete(handle);
         xmpi_host.Request_free(&handle);
@@ -331,11 +315,9 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     pending->plan.args.on_complete = xmpi_work_done;
     pending->plan.args.arg = pending;
     pending->coll = call->coll;
-    if (xmpi_state.is_watched) {
-        pending->begin = xmpi_now();
-        pending->comm = comm;
-        xmpi_comm_hold(comm);
-    }
+    pending->begin = xmpi_state.is_watched ? xmpi_now() : 0;
+    pending->comm = comm;
+    xmpi_comm_hold(comm);
     status = pending_start(pending, comm);
     if (status != XYLEM_OK)
         return xmpi_comm_fail(call->comm, status);

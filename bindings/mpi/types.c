@@ -338,10 +338,10 @@ static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
 
 static xmpi_type_t *type_make(MPI_Datatype handle)
 {
-    xmpi_type_t *type = malloc(sizeof *type);
+    xmpi_type_t *type = xmpi_memory(1, sizeof *type);
     int doubt;
 
-    if (type == NULL || type_read(handle, type, &doubt) != 0) {
+    if (type_read(handle, type, &doubt) != 0) {
         free(type);
         return NULL;
     }

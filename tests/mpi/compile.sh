@@ -58,8 +58,8 @@ linked=(-L"$folder" -lxylem-mpi -lpthread)
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | families | first | giants | hints | neighbors | requests | \
-        sessions | threads | wrong_op)
+    collectives | families | first | giants | hints | neighbors | no_memory | \
+        requests | sessions | threads | wrong_op)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     failing_local)
         compile failing_local.so -shared -fPIC -D_GNU_SOURCE \

@@ -404,6 +404,33 @@ static void ask_beside_inactive(MPI_Request started, MPI_Request idle)
     CHECK(flag);
 }
 
+/* A second MPI_Start of an active request is refused, and leaves what the first
+ * one has read as it was. */
+static void test_persistent_twice(void)
+{
+    enum { FIRST = 5, LATER = 9 };
+    int data[2] = {FIRST, 0}, class = MPI_SUCCESS;
+    MPI_Request request;
+    MPI_Datatype gap;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Type_create_resized(MPI_INT, 0, sizeof data, &gap);
+    MPI_Type_commit(&gap);
+    MPI_Allgather_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, 1, gap, comm,
+                       MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    data[0] = LATER;
+    MPI_Error_class(MPI_Start(&request), &class);
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(data[0] == FIRST);
+    MPI_Request_free(&request);
+    MPI_Type_free(&gap);
+    MPI_Comm_free(&comm);
+}
+
 /* The host knows nothing of those: functions that name one or some find them
  * beside its own, once for each start. */
 static void test_persistent_some(void)
@@ -542,6 +569,7 @@ int main(int argc, char **argv)
     test_persistent_orders();
     test_persistent_short();
     test_persistent_some();
+    test_persistent_twice();
     test_host_progress();
     test_own_progress();
     return test_end("requests");

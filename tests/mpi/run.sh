@@ -72,8 +72,8 @@ passes_without()
 # ---------------------------------------------------------------------------
 
 first_programs=(beside collectives comms corners deaths errors failing_local
-    families gaps giants hints layouts mismatch neighbors operations recovery
-    spawn values wrong_op)
+    families gaps giants hints layouts mismatch neighbors no_memory operations
+    recovery spawn values wrong_op)
 second_programs=(comms first fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
     profiled requests sessions threads together)
 
@@ -124,6 +124,8 @@ first_part()
     test_closed
     test_spawn
     test_wrong_op
+    attempt_job "${mpi_run[@]}" 1 env LD_PRELOAD="$front" "$work/no_memory"
+    check "a rank without memory" grep -q 'PASS' "$out"
     test_deaths
     test_recovery
     test_fatal
