@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "runtime/base/holder.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
@@ -28,23 +29,11 @@ static int is_only_one(const xyl_operation_t *operation)
     return older == NULL;
 }
 
-/* An operation that waits for room starts without it before the next begins:
- * all ranks begin a team's operations in the order of its calls. */
-static void deferred_goes_first(xylem_context_t *context)
-{
-    xyl_operation_t *operation = context->deferred;
-
-    context->deferred = NULL;
-    if (operation != NULL && operation->failure == XYLEM_OK)
-        xyl_operation_go(operation);
-}
-
 int xyl_hold_begin(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
     uint64_t room = room_for(operation);
 
-    deferred_goes_first(context);
     operation->is_holding = 0;
     if (!operation->hold.detaches || operation->hold.bytes > room)
         return 1;
@@ -64,15 +53,13 @@ int xyl_hold_begin(xyl_operation_t *operation)
     return 1;
 }
 
-/* A detached run has ended: tries the deferred operation again. */
-static void go_on(xylem_context_t *context)
+xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context)
 {
     xyl_operation_t *operation = context->deferred;
 
     context->deferred = NULL;
-    if (operation != NULL && operation->failure == XYLEM_OK &&
-        xyl_hold_begin(operation))
-        xyl_operation_go(operation);
+    return operation != NULL && operation->failure == XYLEM_OK ? operation
+                                                               : NULL;
 }
 
 void xyl_hold_end(xyl_operation_t *operation)
@@ -96,43 +83,6 @@ void xyl_hold_release(xyl_operation_t *operation)
 }
 
 /* ---- from completion to the end ---- */
-
-int xyl_request_leave_to_rest(xylem_request_t *request)
-{
-    uint32_t rest = XYL_REST_DETACHED;
-
-    /* Partner: the exchange in xyl_request_settle. */
-    if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
-        XYL_REST_NONE)
-        return 0;
-    return atomic_compare_exchange_strong_explicit(
-        &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
-        memory_order_acquire);
-}
-
-void xyl_request_detach(xylem_request_t *request)
-{
-    /* Before completion, as the user may then give the request up. */
-    atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
-                          memory_order_relaxed);
-    xyl_request_complete(request, XYLEM_OK);
-}
-
-void xyl_request_settle(xylem_request_t *request)
-{
-    if (request->posted != 0)
-        xyl_request_linger(request);
-    /* Partners: the exchange in xyl_request_leave_to_rest; the loads before
-     * starts, in is_engaged, is_free and plan_cache.c. */
-    if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
-                                 memory_order_acq_rel) == XYL_REST_DETACHED)
-        return;
-    request->is_freed = 1;
-    if (request->is_zombie)
-        xyl_request_reap(request);
-    else
-        xyl_request_discard(request);
-}
 
 void xyl_operation_detach(xyl_operation_t *operation)
 {
@@ -158,7 +108,6 @@ void xyl_operation_settle(xyl_operation_t *operation)
     if (detached_of != NULL)
         atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);
     xyl_driver_notify(&context->driver);
-    go_on(context);
 }
 
 /* ---- stand-ins ---- */
@@ -182,7 +131,8 @@ static int is_free(const xyl_operation_t *operation)
 
 xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
 {
-    xyl_operation_t *operation = xyl_operation_of(request), *other;
+    xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, request, request);
+    xyl_operation_t *other;
 
     for (other = operation->stand_ins; other != NULL;
          other = other->next_stand_in)

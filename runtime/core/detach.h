@@ -23,15 +23,11 @@ void xyl_hold_end(xyl_operation_t *operation);
 /* Frees the copy of the message when nothing reads it any more; any thread. */
 void xyl_hold_release(xyl_operation_t *operation);
 
-/* The progressing thread: the run of a request has succeeded for the user; and
- * it is over for all ranks. */
-void xyl_request_detach(xylem_request_t *request);
-void xyl_request_settle(xylem_request_t *request);
-/* The thread that gives a request up. 1: the run goes on, and
- * xyl_request_settle discards the request. */
-int xyl_request_leave_to_rest(xylem_request_t *request);
+/* The progressing thread: takes the operation that waits for room off its
+ * place, to try again or to start it without room. NULL: none waits. */
+xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context);
 
-/* The same for an operation. */
+/* xyl_request_detach and xyl_request_settle for an operation. */
 void xyl_operation_detach(xyl_operation_t *operation);
 void xyl_operation_settle(xyl_operation_t *operation);
 /* The end of a context, whose net is gone: settles the detached operations. */

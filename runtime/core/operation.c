@@ -406,6 +406,19 @@ void xyl_operation_note_called(xyl_operation_t *operation)
     operation->past = xyl_called_begin(called, operation->call);
 }
 
+/* An operation that waits for room starts without it before the next begins:
+ * all ranks begin a team's operations in the order of its calls. */
+static void run_begin(xyl_operation_t *operation)
+{
+    xyl_operation_t *deferred =
+        xyl_hold_take_deferred(operation->request.context);
+
+    if (deferred != NULL)
+        xyl_operation_go(deferred);
+    if (xyl_hold_begin(operation))
+        xyl_operation_go(operation);
+}
+
 static void operation_start(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
@@ -416,8 +429,8 @@ static void operation_start(xylem_request_t *request)
     operation_enlist(operation);
     if (xyl_team_has_failed(team))
         xyl_operation_give_up(operation, team->failure.status);
-    else if (xyl_hold_begin(operation))
-        xyl_operation_go(operation);
+    else
+        run_begin(operation);
 }
 
 /* ---- the end ---- */
@@ -435,16 +448,23 @@ static void finish_soon(xyl_operation_t *operation)
 
 static void operation_complete(xyl_operation_t *operation)
 {
-    if (xyl_observer_measures(operation->request.context->observer))
+    xylem_context_t *context = operation->request.context;
+    xyl_operation_t *deferred;
+
+    if (xyl_observer_measures(context->observer))
         xyl_operation_note_ended(operation);
     LIST_REMOVE(operation, others);
     xyl_hold_end(operation);
     if (operation->tag != 0)
         xyl_tag_end(operation->request.team, operation->tag);
-    if (operation->is_detached)
-        xyl_operation_settle(operation);
-    else
+    if (!operation->is_detached) {
         xyl_request_complete(&operation->request, operation->failure);
+        return;
+    }
+    xyl_operation_settle(operation);
+    deferred = xyl_hold_take_deferred(context);
+    if (deferred != NULL && xyl_hold_begin(deferred))
+        xyl_operation_go(deferred);
 }
 
 static void operation_finish(xyl_event_t *event)

@@ -6,7 +6,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/detach.h"
 #include "runtime/core/team.h"
 
 /* ---- memory ---- */
@@ -113,12 +112,27 @@ static void request_mark_freed(xylem_request_t *request)
     request->run = NULL;
 }
 
+/* The thread that gives a request up. 1: the run goes on, and
+ * xyl_request_settle discards the request. */
+static int leave_to_rest(xylem_request_t *request)
+{
+    uint32_t rest = XYL_REST_DETACHED;
+
+    /* Partner: the exchange in xyl_request_settle. */
+    if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
+        XYL_REST_NONE)
+        return 0;
+    return atomic_compare_exchange_strong_explicit(
+        &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
+        memory_order_acquire);
+}
+
 void xyl_request_discard(xylem_request_t *request)
 {
     xylem_team_t *team = request->team;
 
     request_mark_freed(request);
-    if (xyl_request_leave_to_rest(request))
+    if (leave_to_rest(request))
         return;
     /* ops->keep takes idle requests only; this one may be in another state. */
     request->is_freed = 0;
@@ -302,6 +316,30 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
         xyl_request_queue_callbacks(request);
     else
         publish_idle(request);
+}
+
+void xyl_request_detach(xylem_request_t *request)
+{
+    /* Before completion, as the user may then give the request up. */
+    atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
+                          memory_order_relaxed);
+    xyl_request_complete(request, XYLEM_OK);
+}
+
+void xyl_request_settle(xylem_request_t *request)
+{
+    if (request->posted != 0)
+        xyl_request_linger(request);
+    /* Partners: the exchange in leave_to_rest; the loads before
+     * starts, in is_engaged, is_free and plan_cache.c. */
+    if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
+                                 memory_order_acq_rel) == XYL_REST_DETACHED)
+        return;
+    request->is_freed = 1;
+    if (request->is_zombie)
+        xyl_request_reap(request);
+    else
+        xyl_request_discard(request);
 }
 
 void xyl_request_queue_callbacks(xylem_request_t *request)
@@ -640,7 +678,7 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     request_mark_freed(request);
     if (state == XYL_REQUEST_DELIVERING)
         request->is_freed = 1; /* callback_returned does the rest */
-    else if (xyl_request_leave_to_rest(request))
+    else if (leave_to_rest(request))
         return XYLEM_OK;
     else if (request->is_zombie)
         request_free_later(request);

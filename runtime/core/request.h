@@ -134,6 +134,10 @@ xylem_status_t xyl_request_finish(xylem_request_t *request);
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: ends the run. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
+/* The progressing thread: the run has succeeded for the user and goes on for
+ * others; and it is over for all ranks. */
+void xyl_request_detach(xylem_request_t *request);
+void xyl_request_settle(xylem_request_t *request);
 /* The progressing thread: makes a request a zombie, as its run is over and the
  * net still owes events. */
 void xyl_request_linger(xylem_request_t *request);
