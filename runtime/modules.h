@@ -5,6 +5,12 @@
 #define XYL_RUNTIME_MODULES_H
 
 enum {
+    XYL_MODULE_OPERATIONS,   /* core/operation.h */
+    XYL_MODULE_NOTICES,      /* core/notice.h */
+    XYL_MODULE_LEAVING,      /* core/context_leave.h */
+    XYL_MODULE_FAILURES,     /* core/failure.h */
+    XYL_MODULE_AGREEMENTS,   /* core/agreement.h */
+    XYL_MODULE_WATCH,        /* core/watch.h */
     XYL_MODULE_STREAM_STEPS, /* triggers/stream_steps.h */
     XYL_MODULE_TRIGGERS,     /* triggers/trigger.h */
     XYL_MODULE_PROXIES,      /* triggers/proxy.h */

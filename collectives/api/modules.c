@@ -11,12 +11,24 @@
 #include "collectives/stages/team_map.h"
 #include "collectives/tasks/tasks.h"
 #include "collectives/tune/learn.h"
+#include "runtime/core/agreement.h"
 #include "runtime/core/context_create.h"
+#include "runtime/core/context_leave.h"
+#include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
+#include "runtime/core/operation.h"
+#include "runtime/core/watch.h"
 #include "runtime/triggers/proxy.h"
 #include "runtime/triggers/stream_steps.h"
 #include "runtime/triggers/trigger.h"
 
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
+    [XYL_MODULE_OPERATIONS] = &xyl_operations_module,
+    [XYL_MODULE_NOTICES] = &xyl_notices_module,
+    [XYL_MODULE_LEAVING] = &xyl_leaving_module,
+    [XYL_MODULE_FAILURES] = &xyl_failures_module,
+    [XYL_MODULE_AGREEMENTS] = &xyl_agreements_module,
+    [XYL_MODULE_WATCH] = &xyl_watch_module,
     [XYL_MODULE_STREAM_STEPS] = &xyl_stream_steps_module,
     [XYL_MODULE_TRIGGERS] = &xyl_triggers_module,
     [XYL_MODULE_PROXIES] = &xyl_proxies_module,

@@ -9,36 +9,36 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/team.h"
+#include "runtime/modules.h"
 
 /* The agreements of a team: `done` of them have an outcome on this rank, and
  * the next is under way. */
-struct xyl_agreements {
+typedef struct agreements {
     _Atomic uint64_t done;
     xyl_notice_t *outcome; /* of the last; NULL: none */
     xyl_notice_t *mine;    /* this rank's value; NULL: it has not called yet */
     uint32_t asked;        /* team rank it was sent to; UINT32_MAX: none */
     xyl_notice_t *sum;     /* of the values that have come; NULL: none */
-    uint64_t *heard;       /* bits: team ranks whose values have come */
-};
+    uint64_t *heard;       /* bits: team ranks whose values have come; NULL:
+                              the team has agreed on nothing yet */
+} agreements_t;
 
-static xylem_status_t agreements_of(xylem_team_t *team,
-                                    struct xyl_agreements **agreements_out)
+static agreements_t *agreements_of(const xylem_team_t *team)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    return team->attached[XYL_MODULE_AGREEMENTS];
+}
 
-    if (agreements == NULL) {
-        agreements = calloc(1, sizeof *agreements);
-        if (agreements != NULL)
-            agreements->heard =
-                calloc(xyl_bits_words(team->size), sizeof *agreements->heard);
-        if (agreements == NULL || agreements->heard == NULL) {
-            free(agreements);
-            return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
-        }
-        agreements->asked = UINT32_MAX;
-        team->agreements = agreements;
-    }
-    *agreements_out = agreements;
+static xylem_status_t agreements_begin(xylem_team_t *team)
+{
+    agreements_t *agreements = agreements_of(team);
+
+    if (agreements->heard != NULL)
+        return XYLEM_OK;
+    agreements->heard =
+        calloc(xyl_bits_words(team->size), sizeof *agreements->heard);
+    if (agreements->heard == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
+    agreements->asked = UINT32_MAX;
     return XYLEM_OK;
 }
 
@@ -48,21 +48,7 @@ static void notice_drop(const xylem_team_t *team, xyl_notice_t **notice)
     *notice = NULL;
 }
 
-void xyl_agreement_fini(xylem_team_t *team)
-{
-    struct xyl_agreements *agreements = team->agreements;
-
-    if (agreements == NULL)
-        return;
-    notice_drop(team, &agreements->outcome);
-    notice_drop(team, &agreements->mine);
-    notice_drop(team, &agreements->sum);
-    free(agreements->heard);
-    free(agreements);
-    team->agreements = NULL;
-}
-
-static uint64_t number_of(const struct xyl_agreements *agreements)
+static uint64_t number_of(const agreements_t *agreements)
 {
     return 1 + atomic_load_explicit(&agreements->done, memory_order_relaxed);
 }
@@ -89,7 +75,7 @@ static int all_are_heard(const xylem_team_t *team)
     uint32_t rank;
 
     for (rank = 0; rank < team->size; rank++)
-        if (!xyl_bits_test(team->agreements->heard, rank) &&
+        if (!xyl_bits_test(agreements_of(team)->heard, rank) &&
             is_living(team, rank))
             return 0;
     return 1;
@@ -99,7 +85,7 @@ static int all_are_heard(const xylem_team_t *team)
 
 static void values_forget(const xylem_team_t *team)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
 
     notice_drop(team, &agreements->mine);
     notice_drop(team, &agreements->sum);
@@ -111,7 +97,7 @@ static void values_forget(const xylem_team_t *team)
 /* Takes an outcome over. Sends it to others before this rank acts on it. */
 static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
 
     outcome->from = team->context->rank;
     if (collector_of(team) == team->rank) {
@@ -134,7 +120,7 @@ static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
 static void value_add(xylem_team_t *team, uint32_t rank,
                       xyl_notice_t *const value)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
     uint64_t i, *all, *own = xyl_notice_dead(value);
 
     if (agreements->sum == NULL) {
@@ -154,7 +140,7 @@ static void value_add(xylem_team_t *team, uint32_t rank,
 
 static void go_on(xylem_team_t *team)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
     uint32_t collector = collector_of(team), rank;
     xyl_notice_t *outcome;
 
@@ -189,7 +175,7 @@ static uint32_t rank_of(const xylem_team_t *team, uint32_t world_rank)
 
 static void value_came(xylem_team_t *team, xyl_notice_t *value)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
     uint32_t rank = rank_of(team, value->from);
 
     if (rank == team->size)
@@ -206,7 +192,7 @@ static void value_came(xylem_team_t *team, xyl_notice_t *value)
 
 static void outcome_came(xylem_team_t *team, const xyl_notice_t *outcome)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
     xyl_notice_t *own;
     int is_late = agreements->asked != UINT32_MAX &&
                   outcome->ballot < agreements->asked &&
@@ -225,14 +211,13 @@ static void outcome_came(xylem_team_t *team, const xyl_notice_t *outcome)
     outcome_adopt(team, own);
 }
 
-void xyl_agreement_notice(xylem_context_t *context, xyl_notice_t *notice)
+static void notice_came(xylem_context_t *context, xyl_notice_t *notice)
 {
-    struct xyl_agreements *agreements;
     xylem_team_t *team = xyl_team_find(context, notice->team);
 
     if (team == NULL)
         return;
-    if (agreements_of(team, &agreements) == XYLEM_OK) {
+    if (agreements_begin(team) == XYLEM_OK) {
         if (notice->kind == XYL_NOTICE_VALUE)
             value_came(team, notice);
         else
@@ -244,7 +229,7 @@ void xyl_agreement_notice(xylem_context_t *context, xyl_notice_t *notice)
 /* Another rank may collect now, and may not have the last outcome. */
 static void look_at(xylem_team_t *team)
 {
-    struct xyl_agreements *agreements = team->agreements;
+    agreements_t *agreements = agreements_of(team);
     uint32_t collector = collector_of(team);
 
     if (agreements->outcome != NULL && collector != team->rank)
@@ -259,7 +244,7 @@ void xyl_agreements_look(xylem_context_t *context)
 
     pthread_mutex_lock(&context->lock);
     LIST_FOREACH(team, &context->teams, others)
-    if (team->agreements != NULL)
+    if (agreements_of(team)->heard != NULL)
         look_at(team);
     pthread_mutex_unlock(&context->lock);
 }
@@ -270,8 +255,8 @@ void xyl_agreements_repeat(xylem_context_t *context)
 
     pthread_mutex_lock(&context->lock);
     LIST_FOREACH(team, &context->teams, others)
-    if (team->agreements != NULL && team->agreements->mine != NULL) {
-        team->agreements->asked = UINT32_MAX;
+    if (agreements_of(team)->mine != NULL) {
+        agreements_of(team)->asked = UINT32_MAX;
         go_on(team);
     }
     pthread_mutex_unlock(&context->lock);
@@ -292,10 +277,10 @@ static void ask_run(xyl_task_t *task)
 {
     ask_t *ask = XYL_HOLDER(ask_t, task, task);
     xylem_team_t *team = ask->team;
-    struct xyl_agreements *agreements;
+    agreements_t *agreements = agreements_of(team);
     xyl_notice_t *value = NULL;
 
-    ask->status = agreements_of(team, &agreements);
+    ask->status = agreements_begin(team);
     if (ask->status == XYLEM_OK) {
         value = xyl_notice_new(team->context, XYL_NOTICE_VALUE, team);
         if (value == NULL)
@@ -320,7 +305,7 @@ static int has_outcome(void *arg)
 
     return atomic_load_explicit(&ask->is_asked, memory_order_acquire) &&
            (ask->status != XYLEM_OK ||
-            atomic_load_explicit(&ask->team->agreements->done,
+            atomic_load_explicit(&agreements_of(ask->team)->done,
                                  memory_order_acquire) >= ask->number);
 }
 
@@ -330,15 +315,42 @@ xylem_status_t xyl_team_agree(xylem_team_t *team, xyl_agreement_t *agreed)
     ask_t ask = {.task.run = ask_run, .team = team, .agreed = agreed};
     xyl_notice_t *outcome;
 
-    if (context->notices == NULL) /* alone */
+    if (!xyl_notices_are_on(context)) /* alone */
         return XYLEM_OK;
     xyl_engine_submit(&context->engine, &ask.task);
     (void)xyl_driver_wait(&context->driver, has_outcome, &ask, UINT64_MAX);
     if (ask.status != XYLEM_OK)
         return ask.status;
-    outcome = team->agreements->outcome;
+    outcome = agreements_of(team)->outcome;
     agreed->flags = outcome->flags;
     memcpy(agreed->dead, xyl_notice_dead(outcome),
            xyl_bits_words(context->ranks) * sizeof(uint64_t));
     return XYLEM_OK;
 }
+
+/* ---- the module ---- */
+
+static xylem_status_t context_begins(xylem_context_t *context)
+{
+    xyl_notices_handle(context, XYL_NOTICE_VALUE, notice_came);
+    xyl_notices_handle(context, XYL_NOTICE_OUTCOME, notice_came);
+    return XYLEM_OK;
+}
+
+static void team_ends(xylem_team_t *team)
+{
+    agreements_t *agreements = agreements_of(team);
+
+    notice_drop(team, &agreements->outcome);
+    notice_drop(team, &agreements->mine);
+    notice_drop(team, &agreements->sum);
+    free(agreements->heard);
+}
+
+const xyl_module_t xyl_agreements_module = {
+    .name = "agreements",
+    .bytes = {[XYL_OWNER_TEAM] = sizeof(agreements_t)},
+    .context_begins = context_begins,
+    .ranks_died = xyl_agreements_look,
+    .team_ends = team_ends,
+};

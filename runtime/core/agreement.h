@@ -19,7 +19,7 @@
 
 #include "runtime/core/context.h"
 
-struct xyl_notice;
+extern const xyl_module_t xyl_agreements_module;
 
 /* The value that survivors agree on. */
 typedef struct xyl_agreement {
@@ -31,14 +31,10 @@ typedef struct xyl_agreement {
  * same order. *agreed holds this rank's value, and then the outcome. */
 xylem_status_t xyl_team_agree(struct xylem_team *team, xyl_agreement_t *agreed);
 
-/* Handles a value or an outcome that has come. */
-void xyl_agreement_notice(xylem_context_t *context, struct xyl_notice *notice);
 /* Goes on after a rank of the job has died. */
 void xyl_agreements_look(xylem_context_t *context);
 /* From time to time: sends the values that still wait for their outcome again,
  * as notices are lost when there is no memory or net for a moment. */
 void xyl_agreements_repeat(xylem_context_t *context);
-/* Frees the agreements of a team that ends. */
-void xyl_agreement_fini(struct xylem_team *team);
 
 #endif

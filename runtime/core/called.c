@@ -39,11 +39,6 @@ static void refusal_run(xyl_task_t *task)
     xyl_team_unreference(team);
 }
 
-void xyl_called_init(xyl_called_t *called)
-{
-    called->refusal_task.run = refusal_run;
-}
-
 void xyl_team_refused(xylem_team_t *team, uint64_t call)
 {
     xyl_called_t *called = &team->called;
@@ -55,6 +50,7 @@ void xyl_team_refused(xylem_team_t *team, uint64_t call)
                                  memory_order_acquire) != 0)
         return;
     xyl_team_reference(team);
+    called->refusal_task.run = refusal_run;
     xyl_engine_submit(&team->context->engine, &called->refusal_task);
 }
 
@@ -163,7 +159,7 @@ static int differs_by_tag(const xylem_team_t *team, const xyl_notice_t *notice,
            *mine != *theirs;
 }
 
-void xyl_called_hear(xylem_context_t *context, const xyl_notice_t *notice)
+void xyl_called_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
     xylem_team_t *team = xyl_team_find(context, notice->team);
     uint64_t mine, theirs;

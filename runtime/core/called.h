@@ -44,9 +44,6 @@ typedef struct xyl_called {
     _Atomic int refusal_is_queued;
 } xyl_called_t;
 
-/* For a team that is all zero. */
-void xyl_called_init(xyl_called_t *called);
-
 /* Records the next call in order. Returns the new `past`. */
 static inline uint64_t xyl_called_begin(xyl_called_t *called, uint64_t call)
 {
@@ -74,7 +71,6 @@ uint32_t xyl_team_refusals(const struct xylem_team *team);
 /* Tells the other ranks that this one waits in the operation. */
 void xyl_called_tell(const struct xyl_operation *operation);
 /* Compares this rank's calls with the notice of a rank that waits. */
-void xyl_called_hear(struct xylem_context *context,
-                     const struct xyl_notice *notice);
+void xyl_called_hear(struct xylem_context *context, struct xyl_notice *notice);
 
 #endif

@@ -32,15 +32,7 @@ enum {
 struct xyl_operation;
 struct xyl_liveness;
 struct xyl_node_watch;
-struct xyl_notices;
 struct xyl_shm_node;
-
-/* See context_leave.c. The progressing thread's. */
-typedef struct xyl_leaving {
-    uint32_t round;
-    int has_told;   /* of this round */
-    uint64_t heard; /* a bit for each round */
-} xyl_leaving_t;
 
 struct xylem_context {
     uint32_t magic;
@@ -72,7 +64,6 @@ struct xylem_context {
     xyl_blobs_t reaches;        /* and second: their addresses */
     xyl_peer_t *peers;
     int owns_peers;
-    struct xyl_notices *notices;   /* NULL: ranks tell each other nothing */
     struct xyl_switches *switches; /* until the nodes are found in them */
     uint32_t switch_levels;
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
@@ -97,14 +88,7 @@ struct xylem_context {
     LIST_HEAD(, xylem_request) zombies;
     uint64_t held_bytes;            /* see detach.h */
     struct xyl_operation *deferred; /* waits for room; NULL: none */
-    xyl_event_t failure_event;
-    int failure_is_queued;
-    xyl_timer_t watch_timer; /* see watch.h */
-    int has_local_dead;
-    int dumps_seen; /* signals for a dump that were handled */
-    xyl_leaving_t leaving;
-    int is_leaving;            /* in the fence before the end */
-    _Atomic uint32_t failures; /* peers that have failed */
+    _Atomic uint32_t failures;      /* peers that have failed */
     _Atomic uint32_t failed_teams;
     void *attached[]; /* [modules->count], see module.h */
 };

@@ -21,7 +21,6 @@
 #include "runtime/core/recorder.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
 
 /* ---- the end ---- */
 
@@ -61,7 +60,6 @@ static void dismantle(xylem_context_t *context)
     }
     if (context->bootstrap != NULL)
         context->bootstrap->ops->destroy(context->bootstrap);
-    xyl_notices_fini(context);
     xyl_detached_abandon(context);
     xyl_requests_abandon(context);
     while (!LIST_EMPTY(&context->teams))
@@ -118,8 +116,6 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     xyl_engine_init(&context->engine, parts->clock);
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
-    xyl_failures_init(context);
-    xyl_watch_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
                             parts->observer, &context->engine.ready);
     if (status == XYLEM_OK)

@@ -4,10 +4,24 @@
 #include "runtime/base/log.h"
 #include "runtime/core/detach.h"
 #include "runtime/core/notice.h"
+#include "runtime/modules.h"
 
 /* Some launchers do not notice that a rank has died, and would hold the others
  * in the fence; and no rank receives some messages of a failed team. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
+
+/* Of a context. The progressing thread's. */
+typedef struct leaving {
+    uint32_t round;
+    int has_told;   /* of this round */
+    uint64_t heard; /* a bit for each round */
+    int is_in_fence;
+} leaving_t;
+
+static leaving_t *leaving_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_LEAVING];
+}
 
 static int context_has_failures(const xylem_context_t *context)
 {
@@ -71,7 +85,7 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
 
     if (notice == NULL)
         return; /* the others wait until their time limit */
-    notice->number = context->leaving.round;
+    notice->number = leaving_of(context)->round;
     xyl_notice_send(
         context, (uint32_t)(((uint64_t)context->rank + hop) % context->ranks),
         notice);
@@ -82,7 +96,7 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
  * notices are sent. */
 static int leave_further(xylem_context_t *context)
 {
-    xyl_leaving_t *leaving = &context->leaving;
+    leaving_t *leaving = leaving_of(context);
     uint64_t hop = UINT64_C(1) << leaving->round;
 
     while (hop < context->ranks) {
@@ -115,11 +129,10 @@ static int all_are_leaving(void *arg)
     return are_leaving;
 }
 
-void xyl_context_leave_hear(xylem_context_t *context,
-                            const xyl_notice_t *notice)
+static void leave_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
     if (notice->number < 32)
-        context->leaving.heard |= UINT64_C(1) << notice->number;
+        leaving_of(context)->heard |= UINT64_C(1) << notice->number;
 }
 
 /* ---- the whole ---- */
@@ -142,7 +155,7 @@ static int flush(xylem_context_t *context, uint64_t limit_ns)
 static int leave_together(xylem_context_t *context, uint64_t limit_ns,
                           uint64_t flush_ns)
 {
-    if (!context->bootstrap->ops->fence_blocks || context->notices == NULL)
+    if (!context->bootstrap->ops->fence_blocks || !xyl_notices_are_on(context))
         return 1;
     if (xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
         XYLEM_OK)
@@ -169,7 +182,7 @@ void xyl_context_leave(xylem_context_t *context)
     if (is_left)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)(flush_ns / 1000000000));
-    context->is_leaving = 1;
+    leaving_of(context)->is_in_fence = 1;
     if ((context_has_failures(context) &&
          !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
@@ -181,3 +194,20 @@ void xyl_context_leave(xylem_context_t *context)
         XYLEM_OK)
         warn_of_late(limit_ns);
 }
+
+int xyl_context_is_leaving(const xylem_context_t *context)
+{
+    return leaving_of(context)->is_in_fence;
+}
+
+static xylem_status_t leaving_begins(xylem_context_t *context)
+{
+    xyl_notices_handle(context, XYL_NOTICE_LEAVING, leave_hear);
+    return XYLEM_OK;
+}
+
+const xyl_module_t xyl_leaving_module = {
+    .name = "leaving",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(leaving_t)},
+    .context_begins = leaving_begins,
+};

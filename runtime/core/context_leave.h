@@ -5,14 +5,13 @@
 
 #include "runtime/core/context.h"
 
-struct xyl_notice;
+extern const xyl_module_t xyl_leaving_module;
 
 /* Sends the messages that are left, and meets the other ranks, in bounded time
  * unless a bootstrap of the user's blocks. The caller drives the engine. */
 void xyl_context_leave(xylem_context_t *context);
 
-/* Handles another rank's notice that it leaves. The progressing thread. */
-void xyl_context_leave_hear(xylem_context_t *context,
-                            const struct xyl_notice *notice);
+/* 1: this rank is in the fence before the end. The progressing thread. */
+int xyl_context_is_leaving(const xylem_context_t *context);
 
 #endif

@@ -8,29 +8,19 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/agreement.h"
 #include "runtime/core/context_leave.h"
 #include "runtime/core/notice.h"
-#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
+#include "runtime/modules.h"
+
+/* Of a context. The progressing thread's. */
+typedef struct failures {
+    xylem_context_t *context;
+    xyl_event_t event;
+    int is_queued;
+} failures_t;
 
 /* ---- teams ---- */
-
-/* Fails the operations of teams that have failed, and modules' work on them. */
-static void operations_fail(xylem_context_t *context)
-{
-    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
-
-    while (operation != NULL) {
-        older = LIST_NEXT(operation, others);
-        if (xyl_team_has_failed(operation->request.team))
-            xyl_operation_give_up(operation,
-                                  operation->request.team->failure.status);
-        operation = older;
-    }
-    xyl_modules_teams_failed(context);
-}
 
 /* 1: the team has not failed before. */
 static int failure_note(xylem_team_t *team, xylem_status_t status,
@@ -81,7 +71,7 @@ void xyl_team_fail(xylem_team_t *team, xylem_status_t status, uint32_t rank,
     if (notice != NULL)
         xyl_notice_send_all(team, notice);
     xyl_notice_free(team->context, notice);
-    operations_fail(team->context);
+    xyl_modules_teams_failed(team->context);
 }
 
 typedef struct fail_task {
@@ -101,8 +91,9 @@ static void fail_task_run(xyl_task_t *task)
     free(fail);
 }
 
-xylem_status_t xyl_team_fail_later(xylem_team_t *team, xylem_status_t status,
-                                   const char *text)
+/* As a task; this rank is the cause. XYLEM_ERR_NO_MEMORY: nothing happens. */
+static xylem_status_t fail_later(xylem_team_t *team, xylem_status_t status,
+                                 const char *text)
 {
     fail_task_t *fail = calloc(1, sizeof *fail);
 
@@ -115,28 +106,6 @@ xylem_status_t xyl_team_fail_later(xylem_team_t *team, xylem_status_t status,
     xyl_team_reference(team);
     xyl_engine_submit(&team->context->engine, &fail->task);
     return XYLEM_OK;
-}
-
-xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key)
-{
-    xylem_team_t *team;
-
-    LIST_FOREACH(team, &context->teams, others)
-    if (team->key == key)
-        break;
-    return team;
-}
-
-xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
-{
-    xylem_team_t *team;
-
-    pthread_mutex_lock(&context->lock);
-    team = xyl_team_listed(context, key);
-    if (team != NULL && !xyl_team_reference_if_used(team))
-        team = NULL;
-    pthread_mutex_unlock(&context->lock);
-    return team;
 }
 
 void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
@@ -163,8 +132,7 @@ void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
 }
 
 /* Another rank has failed the team; this one passes the news on. */
-static void failed_elsewhere(xylem_context_t *context,
-                             const xyl_notice_t *notice)
+static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 {
     xylem_team_t *team;
     int is_news = 0;
@@ -178,7 +146,7 @@ static void failed_elsewhere(xylem_context_t *context,
         xyl_notice_spread(context, team, notice);
     pthread_mutex_unlock(&context->lock);
     if (is_news)
-        operations_fail(context);
+        xyl_modules_teams_failed(context);
 }
 
 /* ---- teams that are being made ---- */
@@ -208,8 +176,7 @@ static int unmade_note(xylem_team_t *parent, uint32_t number)
     return 1;
 }
 
-static void unmade_elsewhere(xylem_context_t *context,
-                             const xyl_notice_t *notice)
+static void unmade_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 {
     xylem_team_t *parent;
     int is_news;
@@ -225,7 +192,7 @@ static void unmade_elsewhere(xylem_context_t *context,
         xyl_notice_spread(context, parent, notice);
     pthread_mutex_unlock(&context->lock);
     if (is_news)
-        operations_fail(context);
+        xyl_modules_teams_failed(context);
 }
 
 void xyl_team_unmade(xylem_team_t *parent, uint32_t number)
@@ -242,17 +209,20 @@ void xyl_team_unmade(xylem_team_t *parent, uint32_t number)
     xyl_notice_free(parent->context, notice);
 }
 
-void xyl_team_made(xylem_team_t *team)
+/* Fails a team of which a rank is dead. */
+static void team_made(xylem_team_t *team)
 {
-    const xylem_context_t *context = team->context;
+    xylem_context_t *context = team->context;
     uint32_t i, rank;
 
+    pthread_mutex_lock(&context->lock);
     for (i = 0; i < team->size; i++) {
         rank = xyl_team_world_rank(team, i);
         if (xyl_peer_is_dead(&context->peers[rank]))
             (void)failure_note(team, XYLEM_ERR_PROC_FAILED, rank,
                                "a rank of the team has died before");
     }
+    pthread_mutex_unlock(&context->lock);
 }
 
 void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
@@ -269,11 +239,13 @@ void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
 
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
 {
+    failures_t *failures = context->attached[XYL_MODULE_FAILURES];
+
     context->peers[peer].is_suspected = 1;
-    if (context->failure_is_queued)
+    if (failures->is_queued)
         return;
-    context->failure_is_queued = 1;
-    xyl_fifo_push(&context->engine.ready, &context->failure_event);
+    failures->is_queued = 1;
+    xyl_fifo_push(&context->engine.ready, &failures->event);
 }
 
 void xyl_context_peer_failed(void *arg, uint32_t peer)
@@ -303,7 +275,7 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
     xylem_team_t *team;
 
     /* A rank that has passed the fence at the end may exit first. */
-    if (!context->is_leaving) {
+    if (!xyl_context_is_leaving(context)) {
         xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on", rank);
         tell_death(context, rank);
     }
@@ -316,9 +288,6 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
     if (xyl_team_contains(team, rank))
         (void)failure_note(team, XYLEM_ERR_PROC_FAILED, rank, text);
     pthread_mutex_unlock(&context->lock);
-    if (context->peers[rank].is_local)
-        context->has_local_dead = 1;
-    xyl_watch_start(context);
 }
 
 void xyl_context_suspects_look(xylem_context_t *context)
@@ -329,17 +298,16 @@ void xyl_context_suspects_look(xylem_context_t *context)
         if (context->peers[rank].is_suspected &&
             !xyl_peer_is_dead(&context->peers[rank]))
             rank_has_died(context, rank);
-    operations_fail(context);
-    xyl_agreements_look(context);
+    xyl_modules_teams_failed(context);
+    xyl_modules_ranks_died(context);
 }
 
 static void suspicion_handle(xyl_event_t *event)
 {
-    xylem_context_t *context =
-        XYL_HOLDER(xylem_context_t, failure_event, event);
+    failures_t *failures = XYL_HOLDER(failures_t, event, event);
 
-    context->failure_is_queued = 0;
-    xyl_context_suspects_look(context);
+    failures->is_queued = 0;
+    xyl_context_suspects_look(failures->context);
 }
 
 /* The other ranks have given this one up, and it gives them up. */
@@ -353,40 +321,65 @@ static void is_given_up(xylem_context_t *context)
             xyl_context_suspect(context, rank);
 }
 
-void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
+static void death_heard(xylem_context_t *context, xyl_notice_t *notice)
 {
-    switch ((xyl_notice_kind_t)notice->kind) {
-    case XYL_NOTICE_DEAD:
-        if (notice->about == context->rank)
-            is_given_up(context);
-        else if (notice->about < context->ranks)
-            xyl_context_suspect(context, notice->about);
-        return;
-    case XYL_NOTICE_FAILED:
-        failed_elsewhere(context, notice);
-        return;
-    case XYL_NOTICE_UNMADE:
-        unmade_elsewhere(context, notice);
-        return;
-    case XYL_NOTICE_CALL:
-        xyl_called_hear(context, notice);
-        return;
-    case XYL_NOTICE_VALUE:
-    case XYL_NOTICE_OUTCOME:
-        xyl_agreement_notice(context, notice);
-        return;
-    case XYL_NOTICE_LEAVING:
-        xyl_context_leave_hear(context, notice);
-        return;
-    case XYL_NOTICE_MISSING: /* for stages: notice.c calls their readers */
-    case XYL_NOTICE_OFFER:
-    case XYL_NOTICE_TAKE:
-    case XYL_NOTICE_DECLINE:
-        return;
-    }
+    if (notice->about == context->rank)
+        is_given_up(context);
+    else if (notice->about < context->ranks)
+        xyl_context_suspect(context, notice->about);
 }
 
-void xyl_failures_init(xylem_context_t *context)
+/* ---- failing by the user's word ---- */
+
+static xylem_status_t check_may_fail(const xylem_team_t *team, const char *why,
+                                     const char *call)
 {
-    context->failure_event.handle = suspicion_handle;
+    xylem_status_t status = xyl_team_check(team, call);
+
+    if (status == XYLEM_OK && why == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: the text is NULL", call);
+    return status;
 }
+
+xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why)
+{
+    char text[XYL_FAILURE_TEXT];
+    xylem_status_t status = check_may_fail(team, why, "xylem_team_abort");
+
+    if (status != XYLEM_OK)
+        return status;
+    snprintf(text, sizeof text, "rank %u has aborted: %s", team->rank, why);
+    return fail_later(team, XYLEM_ERR_ABORTED, text);
+}
+
+xylem_status_t xylem_team_revoke(xylem_team_t *team)
+{
+    char text[XYL_FAILURE_TEXT];
+    xylem_status_t status = xyl_team_check(team, "xylem_team_revoke");
+
+    if (status != XYLEM_OK)
+        return status;
+    snprintf(text, sizeof text, "rank %u has revoked the team", team->rank);
+    return fail_later(team, XYLEM_ERR_REVOKED, text);
+}
+
+/* ---- the module ---- */
+
+static xylem_status_t failures_begin(xylem_context_t *context)
+{
+    failures_t *failures = context->attached[XYL_MODULE_FAILURES];
+
+    failures->context = context;
+    failures->event.handle = suspicion_handle;
+    xyl_notices_handle(context, XYL_NOTICE_DEAD, death_heard);
+    xyl_notices_handle(context, XYL_NOTICE_FAILED, failed_elsewhere);
+    xyl_notices_handle(context, XYL_NOTICE_UNMADE, unmade_elsewhere);
+    return XYLEM_OK;
+}
+
+const xyl_module_t xyl_failures_module = {
+    .name = "failures",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(failures_t)},
+    .context_begins = failures_begin,
+    .team_made = team_made,
+};

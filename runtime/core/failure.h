@@ -15,9 +15,8 @@
 
 #include "runtime/core/context.h"
 
-struct xyl_notice;
-
-void xyl_failures_init(xylem_context_t *context);
+/* A team fails as it is made if a rank of it is dead. */
+extern const xyl_module_t xyl_failures_module;
 
 /* Fails the team and tells its other ranks, unless it has failed before. `rank`
  * of the job is the cause. */
@@ -29,21 +28,11 @@ void xyl_team_tell_failure(const struct xylem_team *team, uint32_t rank);
  * the same after something else. */
 void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,
                       uint32_t other, uint64_t second);
-/* By its key, with a reference for the caller. NULL: no team in use has it. */
-struct xylem_team *xyl_team_find(xylem_context_t *context, uint64_t key);
-/* The same, without a reference; the context's lock is held. NULL: none. */
-struct xylem_team *xyl_team_listed(xylem_context_t *context, uint64_t key);
-/* xyl_team_fail as a task, for any thread; this rank is the cause.
- * XYLEM_ERR_NO_MEMORY: nothing happens. */
-xylem_status_t xyl_team_fail_later(struct xylem_team *team,
-                                   xylem_status_t status, const char *text);
 /* This rank could not make child `number` of the team: the child fails on the
  * ranks that have it. */
 void xyl_team_unmade(struct xylem_team *parent, uint32_t number);
-/* Fails a team that has just been put on the context's list if a rank of it is
- * dead. Any thread, with the context's lock. */
-void xyl_team_made(struct xylem_team *team);
-/* The same for child `number` of a parent, if a rank could not make it. */
+/* The team, which is being made, is child `number` of a parent. It fails if a
+ * rank could not make this child. Any thread, with the context's lock. */
 void xyl_team_is_child(struct xylem_team *team, const struct xylem_team *parent,
                        uint32_t number);
 
@@ -53,8 +42,5 @@ void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
 void xyl_context_suspects_look(xylem_context_t *context);
 /* xyl_context_suspect as the net calls it; `arg` is the context. */
 void xyl_context_peer_failed(void *arg, uint32_t peer);
-
-/* Handles a notice that has arrived. */
-void xyl_failure_notice(xylem_context_t *context, struct xyl_notice *notice);
 
 #endif

@@ -37,67 +37,81 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
     (void)lay_out(modules, owner, bytes, memory, attached);
 }
 
+/* The statement that follows is for each module with this function. */
+#define UPWARDS(i, modules, function)                                          \
+    for ((i) = 0; (i) < (modules)->count; (i)++)                               \
+        if ((modules)->all[i] != NULL && (modules)->all[i]->function != NULL)
+#define DOWNWARDS(i, modules, function)                                        \
+    for ((i) = (modules)->count; (i)-- > 0;)                                   \
+        if ((modules)->all[i] != NULL && (modules)->all[i]->function != NULL)
+
 xylem_status_t xyl_modules_context_begins(xylem_context_t *context)
 {
-    const xyl_modules_t *modules = context->modules;
     xylem_status_t status = XYLEM_OK;
     unsigned i;
 
-    for (i = 0; i < modules->count && status == XYLEM_OK; i++)
-        if (modules->all[i] != NULL && modules->all[i]->context_begins != NULL)
-            status = modules->all[i]->context_begins(context);
+    UPWARDS(i, context->modules, context_begins)
+    if (status == XYLEM_OK)
+        status = context->modules->all[i]->context_begins(context);
     return status;
 }
 
 xylem_status_t xyl_modules_context_joins(xylem_context_t *context)
 {
-    const xyl_modules_t *modules = context->modules;
     xylem_status_t status = XYLEM_OK;
     unsigned i;
 
-    for (i = 0; i < modules->count && status == XYLEM_OK; i++)
-        if (modules->all[i] != NULL && modules->all[i]->context_joins != NULL)
-            status = modules->all[i]->context_joins(context);
+    UPWARDS(i, context->modules, context_joins)
+    if (status == XYLEM_OK)
+        status = context->modules->all[i]->context_joins(context);
     return status;
 }
 
 void xyl_modules_context_ends(xylem_context_t *context)
 {
-    const xyl_modules_t *modules = context->modules;
     unsigned i;
 
-    for (i = modules->count; i-- > 0;)
-        if (modules->all[i] != NULL && modules->all[i]->context_ends != NULL)
-            modules->all[i]->context_ends(context);
+    DOWNWARDS(i, context->modules, context_ends)
+    context->modules->all[i]->context_ends(context);
 }
 
 void xyl_modules_teams_failed(xylem_context_t *context)
 {
-    const xyl_modules_t *modules = context->modules;
     unsigned i;
 
-    for (i = modules->count; i-- > 0;)
-        if (modules->all[i] != NULL && modules->all[i]->teams_failed != NULL)
-            modules->all[i]->teams_failed(context);
+    UPWARDS(i, context->modules, teams_failed)
+    context->modules->all[i]->teams_failed(context);
+}
+
+void xyl_modules_ranks_died(xylem_context_t *context)
+{
+    unsigned i;
+
+    DOWNWARDS(i, context->modules, ranks_died)
+    context->modules->all[i]->ranks_died(context);
 }
 
 unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file)
 {
-    const xyl_modules_t *modules = context->modules;
     unsigned i, count = 0;
 
-    for (i = 0; i < modules->count; i++)
-        if (modules->all[i] != NULL && modules->all[i]->describe != NULL)
-            count += modules->all[i]->describe(context, file);
+    UPWARDS(i, context->modules, describe)
+    count += context->modules->all[i]->describe(context, file);
     return count;
+}
+
+void xyl_modules_team_made(xylem_team_t *team)
+{
+    unsigned i;
+
+    DOWNWARDS(i, team->context->modules, team_made)
+    team->context->modules->all[i]->team_made(team);
 }
 
 void xyl_modules_team_ends(xylem_team_t *team)
 {
-    const xyl_modules_t *modules = team->context->modules;
     unsigned i;
 
-    for (i = modules->count; i-- > 0;)
-        if (modules->all[i] != NULL && modules->all[i]->team_ends != NULL)
-            modules->all[i]->team_ends(team);
+    DOWNWARDS(i, team->context->modules, team_ends)
+    team->context->modules->all[i]->team_ends(team);
 }

@@ -17,7 +17,7 @@ typedef enum xyl_owner {
 } xyl_owner_t;
 
 /* Functions may be NULL. Modules with higher numbers build on lower ones: they
- * are called last at the beginning, and first at the end. */
+ * are called last at the beginning, and first otherwise. */
 typedef struct xyl_module {
     const char *name;
     size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
@@ -28,12 +28,17 @@ typedef struct xyl_module {
     xylem_status_t (*context_joins)(xylem_context_t *context);
     /* The context's teams are gone; shared memory is still there. */
     void (*context_ends)(xylem_context_t *context);
-    /* Teams have failed: ends the module's work on them with their status. The
-     * progressing thread. */
+    /* Teams have failed: ends the module's work on them with their status.
+     * Called in the order of numbers. The progressing thread. */
     void (*teams_failed)(xylem_context_t *context);
+    /* Ranks of the job may have died, and their teams have failed. The
+     * progressing thread. */
+    void (*ranks_died)(xylem_context_t *context);
     /* Writes the module's work that is under way beside operations, in lines;
      * returns how many items. The progressing thread. */
     unsigned (*describe)(const xylem_context_t *context, FILE *file);
+    /* The team is on the context's list. The thread that makes it. */
+    void (*team_made)(xylem_team_t *team);
     /* The thread that gives up the last reference; the team has no work under
      * way. */
     void (*team_ends)(xylem_team_t *team);
@@ -64,7 +69,9 @@ xylem_status_t xyl_modules_context_begins(xylem_context_t *context);
 xylem_status_t xyl_modules_context_joins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);
 void xyl_modules_teams_failed(xylem_context_t *context);
+void xyl_modules_ranks_died(xylem_context_t *context);
 unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file);
+void xyl_modules_team_made(xylem_team_t *team);
 void xyl_modules_team_ends(xylem_team_t *team);
 
 #endif

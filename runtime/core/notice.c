@@ -8,8 +8,8 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/modules.h"
 
 enum {
     EARLY_MAX = 1024,
@@ -28,8 +28,11 @@ typedef struct stored {
 } stored_t;
 LIST_HEAD(stored_list, stored);
 
-struct xyl_notices {
+/* Of a context. */
+typedef struct notices {
     xylem_context_t *context;
+    int are_on;
+    xyl_notice_fn handle[XYL_NOTICE_MISSING];
     xyl_event_t arrival;
     int is_posted;
     struct stored_list under_way;
@@ -39,8 +42,13 @@ struct xyl_notices {
     xyl_task_t early_task;
     _Atomic int early_task_is_queued;
     LIST_HEAD(, xyl_notice_reader) readers;
-    xyl_notice_t arrived;
-};
+    xyl_notice_t *arrived;
+} notices_t;
+
+static notices_t *notices_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_NOTICES];
+}
 
 static size_t notice_bytes(const xylem_context_t *context)
 {
@@ -95,7 +103,7 @@ static void stored_list_free(struct stored_list *list)
 /* A rank may send notices about a team that this rank has not made yet. 1: the
  * notice is kept until then. As each rank takes part in making a team, a rank
  * that is making none has, or has had, every team that notices name. */
-static int early_keep(struct xyl_notices *notices, const xyl_notice_t *notice)
+static int early_keep(notices_t *notices, const xyl_notice_t *notice)
 {
     xylem_context_t *context = notices->context;
     int is_early = notice->kind == XYL_NOTICE_FAILED ||
@@ -117,14 +125,14 @@ static int early_keep(struct xyl_notices *notices, const xyl_notice_t *notice)
     return is_early;
 }
 
-static void notice_take(struct xyl_notices *notices, xyl_notice_t *notice)
+static void notice_take(notices_t *notices, xyl_notice_t *notice)
 {
     if (!early_keep(notices, notice))
-        xyl_failure_notice(notices->context, notice);
+        notices->handle[notice->kind](notices->context, notice);
 }
 
 /* Takes an early notice whose team is made off the list. NULL: none. */
-static stored_t *early_take(struct xyl_notices *notices)
+static stored_t *early_take(notices_t *notices)
 {
     xylem_context_t *context = notices->context;
     stored_t *stored;
@@ -143,25 +151,26 @@ static stored_t *early_take(struct xyl_notices *notices)
 
 static void early_read(xyl_task_t *task)
 {
-    struct xyl_notices *notices =
-        XYL_HOLDER(struct xyl_notices, early_task, task);
+    notices_t *notices = XYL_HOLDER(notices_t, early_task, task);
     stored_t *stored;
 
-    /* Partner: the exchange in xyl_notices_team_made. */
+    /* Partner: the exchange in team_made. */
     atomic_store_explicit(&notices->early_task_is_queued, 0,
                           memory_order_release);
     while ((stored = early_take(notices)) != NULL) {
-        xyl_failure_notice(notices->context, &stored->notice);
+        notices->handle[stored->notice.kind](notices->context, &stored->notice);
         stored_free(stored);
     }
 }
 
-void xyl_notices_team_made(xylem_context_t *context)
+/* Notices that came too early for the team are read now. */
+static void team_made(xylem_team_t *team)
 {
-    struct xyl_notices *notices = context->notices;
+    xylem_context_t *context = team->context;
+    notices_t *notices = notices_of(context);
     int is_awaited;
 
-    if (notices == NULL)
+    if (!notices->are_on)
         return;
     pthread_mutex_lock(&context->lock);
     is_awaited = notices->early_count != 0;
@@ -174,20 +183,20 @@ void xyl_notices_team_made(xylem_context_t *context)
 
 /* ---- receiving ---- */
 
-static void notice_expect(struct xyl_notices *notices)
+static void notice_expect(notices_t *notices)
 {
     xylem_context_t *context = notices->context;
 
     notices->is_posted = 1;
-    context->net->ops->recv(context->net, notice_tag, &notices->arrived,
+    context->net->ops->recv(context->net, notice_tag, notices->arrived,
                             notice_bytes(context), &notices->arrival);
 }
 
 /* Hands a notice to its stage; if the stage does not listen, declines an offer.
  */
-static void notice_read(struct xyl_notices *notices)
+static void notice_read(notices_t *notices)
 {
-    xyl_notice_t *notice = &notices->arrived;
+    xyl_notice_t *notice = notices->arrived;
     uint32_t from = notice->from;
     xyl_notice_reader_t *reader;
 
@@ -217,19 +226,18 @@ static int is_notice(const xylem_context_t *context, xyl_notice_t *notice)
 
 static void notice_arrived(xyl_event_t *event)
 {
-    struct xyl_notices *notices =
-        XYL_HOLDER(struct xyl_notices, arrival, event);
+    notices_t *notices = XYL_HOLDER(notices_t, arrival, event);
 
     notices->is_posted = 0;
     if (event->status == XYLEM_ERR_CANCELED)
         return;
     if (event->status != XYLEM_OK ||
-        !is_notice(notices->context, &notices->arrived))
+        !is_notice(notices->context, notices->arrived))
         xyl_log(XYL_LOG_INFO, "a notice came that is none");
-    else if (notices->arrived.kind >= XYL_NOTICE_MISSING)
+    else if (notices->arrived->kind >= XYL_NOTICE_MISSING)
         notice_read(notices);
     else
-        notice_take(notices, &notices->arrived);
+        notice_take(notices, notices->arrived);
     notice_expect(notices);
 }
 
@@ -283,7 +291,7 @@ xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
 {
     xyl_notice_t *notice = NULL;
 
-    if (context->notices != NULL)
+    if (xyl_notices_are_on(context))
         notice = xyl_pool_acquire(&context->pool, notice_bytes(context));
     if (notice == NULL)
         return NULL;
@@ -309,7 +317,7 @@ void xyl_notice_send(xylem_context_t *context, uint32_t peer,
 
     if (peer == context->rank || xyl_peer_is_dead(&context->peers[peer]))
         return;
-    outgoing = notice_store(context, &context->notices->under_way, notice);
+    outgoing = notice_store(context, &notices_of(context)->under_way, notice);
     if (outgoing == NULL)
         return; /* other ranks tell the peer, or it sees this rank's end */
     outgoing->event = (xyl_event_t){.handle = notice_sent};
@@ -345,9 +353,9 @@ void xyl_notice_spread(xylem_context_t *context, const xylem_team_t *team,
 
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader)
 {
-    reader->listens = context->notices != NULL;
+    reader->listens = xyl_notices_are_on(context);
     if (reader->listens)
-        LIST_INSERT_HEAD(&context->notices->readers, reader, others);
+        LIST_INSERT_HEAD(&notices_of(context)->readers, reader, others);
 }
 
 void xyl_notice_leave(xyl_notice_reader_t *reader)
@@ -359,46 +367,60 @@ void xyl_notice_leave(xyl_notice_reader_t *reader)
 
 /* ---- start and end ---- */
 
+int xyl_notices_are_on(const xylem_context_t *context)
+{
+    return notices_of(context)->are_on;
+}
+
+void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
+                        xyl_notice_fn handle)
+{
+    notices_of(context)->handle[kind] = handle;
+}
+
 xylem_status_t xyl_notices_start(xylem_context_t *context)
 {
-    struct xyl_notices *notices;
+    notices_t *notices = notices_of(context);
 
     if (context->ranks == 1)
         return XYLEM_OK;
-    notices = calloc(1, offsetof(struct xyl_notices, arrived) +
-                            notice_bytes(context));
-    if (notices == NULL)
+    notices->arrived = malloc(notice_bytes(context));
+    if (notices->arrived == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to hear of failures");
     notices->context = context;
     notices->arrival.handle = notice_arrived;
     notices->early_task.run = early_read;
-    LIST_INIT(&notices->under_way);
-    LIST_INIT(&notices->early);
-    LIST_INIT(&notices->readers);
-    context->notices = notices;
+    notices->are_on = 1;
     notice_expect(notices);
     return XYLEM_OK;
 }
 
 int xyl_notices_are_sent(const xylem_context_t *context)
 {
-    return context->notices == NULL || LIST_EMPTY(&context->notices->under_way);
+    return LIST_EMPTY(&notices_of(context)->under_way);
 }
 
 void xyl_notices_stop(xylem_context_t *context)
 {
-    if (context->notices != NULL && context->notices->is_posted)
-        context->net->ops->cancel(context->net, &context->notices->arrival);
+    notices_t *notices = notices_of(context);
+
+    notices->are_on = 0;
+    if (notices->is_posted)
+        context->net->ops->cancel(context->net, &notices->arrival);
 }
 
-void xyl_notices_fini(xylem_context_t *context)
+static void context_ends(xylem_context_t *context)
 {
-    struct xyl_notices *notices = context->notices;
+    notices_t *notices = notices_of(context);
 
-    if (notices == NULL)
-        return;
     stored_list_free(&notices->under_way);
     stored_list_free(&notices->early);
-    free(notices);
-    context->notices = NULL;
+    free(notices->arrived);
 }
+
+const xyl_module_t xyl_notices_module = {
+    .name = "notices",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(notices_t)},
+    .context_ends = context_ends,
+    .team_made = team_made,
+};

@@ -63,18 +63,24 @@ typedef struct xyl_notice_reader {
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
 void xyl_notice_leave(xyl_notice_reader_t *reader);
 
-/* Reserves the slot, and posts the receive. */
+/* Frees all at its end, when the net has ended; has notices read that came too
+ * early for a team. */
+extern const xyl_module_t xyl_notices_module;
+
+/* A kind's handler, by the module to which the kind belongs, as a context
+ * begins. The notice is the handler's to change until it returns. */
+typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
+void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
+                        xyl_notice_fn handle);
+
+/* Posts the receive, unless this rank is the only one. */
 xylem_status_t xyl_notices_start(xylem_context_t *context);
 /* 1: every notice that was sent is delivered. */
 int xyl_notices_are_sent(const xylem_context_t *context);
+/* 1: ranks tell each other. */
+int xyl_notices_are_on(const xylem_context_t *context);
 /* Cancels the receive, before the net ends. */
 void xyl_notices_stop(xylem_context_t *context);
-/* Frees all, after the net has ended. */
-void xyl_notices_fini(xylem_context_t *context);
-
-/* This rank has made a team: notices that came too early for it are read now.
- * Any thread. */
-void xyl_notices_team_made(xylem_context_t *context);
 
 /* A notice from the context's pool, cleared but for kind, team, `from` and
  * `about` (none). NULL: no memory, or the context has no notices. Freed by

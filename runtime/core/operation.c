@@ -406,6 +406,61 @@ void xyl_operation_note_called(xyl_operation_t *operation)
     operation->past = xyl_called_begin(called, operation->call);
 }
 
+/* ---- failing with the team ---- */
+
+/* Completion goes through the ready fifo, so that a stage's caller still finds
+ * the operation when the stage returns. */
+static void finish_soon(xyl_operation_t *operation)
+{
+    if (operation->is_finishing)
+        return;
+    operation->is_finishing = 1;
+    xyl_fifo_push(&operation->request.context->engine.ready,
+                  &operation->finish_event);
+}
+
+static int is_settled(const xyl_operation_t *operation)
+{
+    return operation->failure != XYLEM_OK ||
+           (operation->is_finishing && operation->stages_left == 0);
+}
+
+static void operation_give_up(xyl_operation_t *operation, xylem_status_t status)
+{
+    uint32_t i;
+
+    assert(status != XYLEM_OK);
+    if (is_settled(operation))
+        return;
+    operation->failure = status;
+    for (i = 0; i < operation->stages; i++)
+        if (operation->stage[i]->ops->cancel != NULL)
+            operation->stage[i]->ops->cancel(operation->stage[i]);
+    xyl_execs_cancel(&operation->request.context->execs, operation);
+    finish_soon(operation);
+}
+
+/* Of teams that have failed. */
+static void operations_give_up(xylem_context_t *context)
+{
+    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
+
+    while (operation != NULL) {
+        older = LIST_NEXT(operation, others);
+        if (xyl_team_has_failed(operation->request.team))
+            operation_give_up(operation,
+                              operation->request.team->failure.status);
+        operation = older;
+    }
+}
+
+const xyl_module_t xyl_operations_module = {
+    .name = "operations",
+    .teams_failed = operations_give_up,
+};
+
+/* ---- the run begins ---- */
+
 /* An operation that waits for room starts without it before the next begins:
  * all ranks begin a team's operations in the order of its calls. */
 static void run_begin(xyl_operation_t *operation)
@@ -428,23 +483,12 @@ static void operation_start(xylem_request_t *request)
     operation->mark = xyl_team_mark(team, operation->past);
     operation_enlist(operation);
     if (xyl_team_has_failed(team))
-        xyl_operation_give_up(operation, team->failure.status);
+        operation_give_up(operation, team->failure.status);
     else
         run_begin(operation);
 }
 
 /* ---- the end ---- */
-
-/* Completion goes through the ready fifo, so that a stage's caller still finds
- * the operation when the stage returns. */
-static void finish_soon(xyl_operation_t *operation)
-{
-    if (operation->is_finishing)
-        return;
-    operation->is_finishing = 1;
-    xyl_fifo_push(&operation->request.context->engine.ready,
-                  &operation->finish_event);
-}
 
 static void operation_complete(xyl_operation_t *operation)
 {
@@ -483,27 +527,6 @@ static void operation_finish(xyl_event_t *event)
         xyl_operation_detach(operation);
     else
         operation_complete(operation);
-}
-
-static int is_settled(const xyl_operation_t *operation)
-{
-    return operation->failure != XYLEM_OK ||
-           (operation->is_finishing && operation->stages_left == 0);
-}
-
-void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status)
-{
-    uint32_t i;
-
-    assert(status != XYLEM_OK);
-    if (is_settled(operation))
-        return;
-    operation->failure = status;
-    for (i = 0; i < operation->stages; i++)
-        if (operation->stage[i]->ops->cancel != NULL)
-            operation->stage[i]->ops->cancel(operation->stage[i]);
-    xyl_execs_cancel(&operation->request.context->execs, operation);
-    finish_soon(operation);
 }
 
 void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)

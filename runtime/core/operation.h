@@ -3,6 +3,7 @@
 #ifndef XYL_RUNTIME_CORE_OPERATION_H
 #define XYL_RUNTIME_CORE_OPERATION_H
 
+#include "runtime/core/module.h"
 #include "runtime/core/request.h"
 #include "runtime/core/stage.h"
 
@@ -230,9 +231,8 @@ void xyl_operation_began(xyl_operation_t *operation);
  * releases a segment. 0: it has failed, or the segment was released before. */
 int xyl_operation_take(xyl_operation_t *operation, uint64_t segment);
 
-/* The progressing thread: the operation ends with this status; for
- * xyl_team_fail. */
-void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status);
+/* Gives up the operations of teams that have failed. */
+extern const xyl_module_t xyl_operations_module;
 
 /* The progressing thread: fails the operation; it completes with the first
  * status it was given. */

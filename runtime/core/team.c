@@ -1,13 +1,9 @@
 #include "runtime/core/team.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/status.h"
-#include "runtime/core/agreement.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/notice.h"
 
 /* ---- life ---- */
 
@@ -99,7 +95,6 @@ void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
     team->context = context;
     atomic_init(&team->begun, first_sequence(key));
     team->mark_bits = mark_bits(size);
-    xyl_called_init(&team->called);
     atomic_init(&team->references, 1);
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
@@ -108,9 +103,8 @@ void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
     team->key = key;
     pthread_mutex_lock(&context->lock);
     LIST_INSERT_HEAD(&context->teams, team, others);
-    xyl_team_made(team);
     pthread_mutex_unlock(&context->lock);
-    xyl_notices_team_made(context);
+    xyl_modules_team_made(team);
 }
 
 static void team_release(xylem_team_t *team)
@@ -122,7 +116,6 @@ static void team_release(xylem_team_t *team)
     LIST_REMOVE(team, others);
     pthread_mutex_unlock(&context->lock);
     xyl_modules_team_ends(team);
-    xyl_agreement_fini(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure some
      * may not have been, and the slot is not used again. */
@@ -157,6 +150,30 @@ int xyl_team_reference_if_used(xylem_team_t *team)
                memory_order_relaxed, memory_order_relaxed))
         continue;
     return references != 0;
+}
+
+/* ---- by keys ---- */
+
+xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key)
+{
+    xylem_team_t *team;
+
+    LIST_FOREACH(team, &context->teams, others)
+    if (team->key == key)
+        break;
+    return team;
+}
+
+xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
+{
+    xylem_team_t *team;
+
+    pthread_mutex_lock(&context->lock);
+    team = xyl_team_listed(context, key);
+    if (team != NULL && !xyl_team_reference_if_used(team))
+        team = NULL;
+    pthread_mutex_unlock(&context->lock);
+    return team;
 }
 
 /* ---- failures ---- */
@@ -194,38 +211,6 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
     }
     *count_out = count;
     return XYLEM_OK;
-}
-
-static xylem_status_t check_may_fail(const xylem_team_t *team, const char *why,
-                                     const char *call)
-{
-    xylem_status_t status = xyl_team_check(team, call);
-
-    if (status == XYLEM_OK && why == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: the text is NULL", call);
-    return status;
-}
-
-xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why)
-{
-    char text[XYL_FAILURE_TEXT];
-    xylem_status_t status = check_may_fail(team, why, "xylem_team_abort");
-
-    if (status != XYLEM_OK)
-        return status;
-    snprintf(text, sizeof text, "rank %u has aborted: %s", team->rank, why);
-    return xyl_team_fail_later(team, XYLEM_ERR_ABORTED, text);
-}
-
-xylem_status_t xylem_team_revoke(xylem_team_t *team)
-{
-    char text[XYL_FAILURE_TEXT];
-    xylem_status_t status = xyl_team_check(team, "xylem_team_revoke");
-
-    if (status != XYLEM_OK)
-        return status;
-    snprintf(text, sizeof text, "rank %u has revoked the team", team->rank);
-    return xyl_team_fail_later(team, XYLEM_ERR_REVOKED, text);
 }
 
 /* The rank in the team; UINT32_MAX: it is in none. */

@@ -63,10 +63,9 @@ struct xylem_team {
     _Atomic uint32_t children; /* that were begun; equal on all ranks */
     uint32_t recoveries; /* agreements before a shrink; equal on all ranks */
     uint32_t unmade;     /* first child that a rank could not make; 0: none */
-    LIST_ENTRY(xylem_team) others;     /* of the context, by its lock */
-    pthread_mutex_t lock;              /* for `tags`, and modules' state */
-    struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
-    _Atomic(xyl_tags_t *) tags;        /* NULL: no call had a tag */
+    LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
+    pthread_mutex_t lock;          /* for `tags`, and modules' state */
+    _Atomic(xyl_tags_t *) tags;    /* NULL: no call had a tag */
     xyl_called_t called;
     void *attached[]; /* [modules->count], see module.h */
 };
@@ -111,6 +110,11 @@ void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
 /* The context's lock is held. 0: the last reference is being given up. */
 int xyl_team_reference_if_used(xylem_team_t *team);
+
+/* By its key, with a reference for the caller. NULL: no team in use has it. */
+xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key);
+/* The same, without a reference; the context's lock is held. NULL: none. */
+xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key);
 
 /* ---- calls ---- */
 

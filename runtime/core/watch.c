@@ -9,16 +9,29 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/agreement.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/modules.h"
 
 enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 #define LOOK_NS UINT64_C(1000000000)
 
 /* How often SIGUSR1 has come to the process: signals know no context. */
 static volatile sig_atomic_t dumps_wanted;
+
+/* Of a context. The progressing thread's. */
+typedef struct watch {
+    xylem_context_t *context;
+    xyl_timer_t timer;
+    int dumps_seen; /* signals for a dump that were handled */
+    int has_local_dead;
+} watch_t;
+
+static watch_t *watch_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_WATCH];
+}
 
 /* ---- dumps: which ranks are waited for ---- */
 
@@ -123,7 +136,7 @@ static int may_be_held_up(const xyl_operation_t *operation)
     const xylem_context_t *context = team->context;
     uint32_t i, local = 0;
 
-    if (!context->has_local_dead || operation->sequences == 0)
+    if (!watch_of(context)->has_local_dead || operation->sequences == 0)
         return 0;
     for (i = 0; i < team->size; i++)
         local += context->peers[xyl_team_world_rank(team, i)].is_local != 0;
@@ -158,9 +171,9 @@ void xyl_watch_look(xylem_context_t *context)
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
     int wanted = (int)dumps_wanted;
 
-    if (wanted != context->dumps_seen)
+    if (wanted != watch_of(context)->dumps_seen)
         dump(context, "asked by SIGUSR1");
-    context->dumps_seen = wanted;
+    watch_of(context)->dumps_seen = wanted;
     while (operation != NULL) {
         older = LIST_NEXT(operation, others);
         look_at(operation);
@@ -170,7 +183,7 @@ void xyl_watch_look(xylem_context_t *context)
 
 static void look(xyl_timer_t *timer, uint64_t now_ns)
 {
-    xylem_context_t *context = XYL_HOLDER(xylem_context_t, watch_timer, timer);
+    xylem_context_t *context = XYL_HOLDER(watch_t, timer, timer)->context;
 
     xyl_watch_look(context);
     xyl_agreements_repeat(context);
@@ -179,15 +192,43 @@ static void look(xyl_timer_t *timer, uint64_t now_ns)
 
 void xyl_watch_start(xylem_context_t *context)
 {
+    xyl_timer_t *timer = &watch_of(context)->timer;
+
     if (context->config.hang_dump != 0)
         signal_take();
-    if (!context->watch_timer.is_running)
-        xyl_timer_start(&context->engine.timers, &context->watch_timer,
+    if (!timer->is_running)
+        xyl_timer_start(&context->engine.timers, timer,
                         xyl_clock_now(context->engine.clock) + LOOK_NS);
 }
 
-void xyl_watch_init(xylem_context_t *context)
+/* ---- the module ---- */
+
+static xylem_status_t watch_begins(xylem_context_t *context)
 {
-    context->dumps_seen = (int)dumps_wanted;
-    context->watch_timer.fire = look;
+    watch_t *watch = watch_of(context);
+
+    watch->context = context;
+    watch->dumps_seen = (int)dumps_wanted;
+    watch->timer.fire = look;
+    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_called_hear);
+    return XYLEM_OK;
 }
+
+static void ranks_died(xylem_context_t *context)
+{
+    const xyl_peer_t *peer;
+
+    if (atomic_load_explicit(&context->failures, memory_order_relaxed) == 0)
+        return;
+    for (peer = context->peers; peer < context->peers + context->ranks; peer++)
+        if (peer->is_local && xyl_peer_is_dead(peer))
+            watch_of(context)->has_local_dead = 1;
+    xyl_watch_start(context);
+}
+
+const xyl_module_t xyl_watch_module = {
+    .name = "watch",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(watch_t)},
+    .context_begins = watch_begins,
+    .ranks_died = ranks_died,
+};

@@ -10,7 +10,9 @@
 
 #include "runtime/core/context.h"
 
-void xyl_watch_init(xylem_context_t *context);
+/* Starts the looks when a rank has died. */
+extern const xyl_module_t xyl_watch_module;
+
 /* Starts the looks, unless they have started before. */
 void xyl_watch_start(xylem_context_t *context);
 void xyl_watch_look(xylem_context_t *context);

@@ -5,13 +5,13 @@
 # What everything may use.
 ground="runtime/base include"
 # The core and all that lies below it.
-core="runtime/core runtime/job progress $ground"
+core="runtime/core runtime/modules.h runtime/job progress $ground"
 library="runtime progress trees collectives include"
 
 # Prints the folders and files that a file may use; "any" for the outermost.
 arrows_of()
 {
-    local data="collectives/data runtime/modules.h trees $core"
+    local data="collectives/data trees $core"
     local stages="collectives/stages $data"
 
     case $1 in
@@ -19,7 +19,7 @@ arrows_of()
     runtime/base/*) echo "$ground" ;;
     runtime/job/*) echo "runtime/job $ground" ;;
     runtime/core/*) echo "$core" ;;
-    runtime/triggers/*) echo "runtime/triggers runtime/modules.h $core" ;;
+    runtime/triggers/*) echo "runtime/triggers $core" ;;
     runtime/modules.h) ;;
     progress/event.h) echo "$ground" ;;
     progress/net/*) echo "progress/net progress/event.h $ground" ;;

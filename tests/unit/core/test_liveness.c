@@ -7,6 +7,8 @@
 #include "runtime/base/log.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
+#include "runtime/core/notice.h"
+#include "runtime/modules.h"
 #include "tests/support/check.h"
 
 enum { RANKS = 2, PEER = 1, LIVENESS_MS = 100 };
@@ -24,16 +26,24 @@ static pid_t process_that_has_ended(void)
 
 static xylem_context_t *context_with(xyl_peer_t *peers, pid_t pid)
 {
-    xylem_context_t *context = calloc(1, sizeof *context);
+    static const xyl_module_t *const all[XYL_MODULES_OF_RUNTIME] = {
+        [XYL_MODULE_NOTICES] = &xyl_notices_module,
+        [XYL_MODULE_FAILURES] = &xyl_failures_module};
+    static const xyl_modules_t modules = {XYL_MODULES_OF_RUNTIME, all, NULL};
+    xylem_context_t *context = calloc(
+        1, xyl_modules_bytes(&modules, XYL_OWNER_CONTEXT, sizeof *context));
 
     if (context == NULL)
         abort();
+    context->modules = &modules;
+    xyl_modules_attach(&modules, XYL_OWNER_CONTEXT, context, sizeof *context,
+                       context->attached);
     peers[PEER] = (xyl_peer_t){.pid = pid, .is_local = 1};
     context->ranks = RANKS;
     context->peers = peers;
     context->config.liveness_ms = LIVENESS_MS;
     xyl_fifo_init(&context->engine.ready);
-    xyl_failures_init(context);
+    CHECK_EQ(xyl_modules_context_begins(context), XYLEM_OK);
     return context;
 }
 
