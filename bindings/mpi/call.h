@@ -15,8 +15,8 @@
  *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
  *   models.c      MPI_Init and sessions; state.c: connecting the ranks
- *   narrow.c      large counts for hosts without them, and MPI-4's
- *                 neighbourhood collectives
+ *   left.c        calls that the host makes, also without functions for large
+ *                 counts; MPI-4's neighbourhood collectives
  *
  * Whether a call is taken depends only on what is equal on all ranks: the
  * communicator, the collective, the operation, and settings that were compared
@@ -36,39 +36,14 @@
 
 /* ---- functions that the front finds by name ---- */
 
-#define XMPI_EXPORTED      __attribute__((visibility("default")))
-#define XMPI_DECLARE(name) XMPI_EXPORTED __typeof__(PMPI_##name) xmpi_##name;
+#define XMPI_EXPORTED           __attribute__((visibility("default")))
+#define XMPI_DECLARE(name, ...) XMPI_EXPORTED int xmpi_##name(__VA_ARGS__);
 XMPI_OTHERS(XMPI_DECLARE)
+XMPI_ADDED_OF_4(XMPI_DECLARE)
+XMPI_OTHERS_OF_4(XMPI_DECLARE)
+XMPI_WAITS_OF_41(XMPI_DECLARE)
+XMPI_EXTENSIONS(XMPI_DECLARE)
 #undef XMPI_DECLARE
-XMPI_EXPORTED int xmpi_Comm_idup_with_info(MPI_Comm parent, MPI_Info info,
-                                           MPI_Comm *made,
-                                           MPI_Request *request);
-XMPI_EXPORTED int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
-                                              MPI_Info info,
-                                              MPI_Errhandler handler,
-                                              MPI_Comm *made);
-XMPI_EXPORTED int xmpi_Session_init(MPI_Info info, MPI_Errhandler handler,
-                                    xmpi_session_t *session);
-XMPI_EXPORTED int xmpi_Session_finalize(xmpi_session_t *session);
-XMPI_EXPORTED int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit,
-                                    MPI_Info info, MPI_Comm comm,
-                                    MPI_Win *window);
-XMPI_EXPORTED int xmpi_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit,
-                                      MPI_Info info, MPI_Comm comm, void *base,
-                                      MPI_Win *window);
-XMPI_EXPORTED int xmpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit,
-                                             MPI_Info info, MPI_Comm comm,
-                                             void *base, MPI_Win *window);
-XMPI_EXPORTED int xmpi_Request_get_status_all(int count, MPI_Request requests[],
-                                              int *flag, MPI_Status statuses[]);
-XMPI_EXPORTED int xmpi_Request_get_status_any(int count, MPI_Request requests[],
-                                              int *index, int *flag,
-                                              MPI_Status *status);
-XMPI_EXPORTED int xmpi_Request_get_status_some(int count,
-                                               MPI_Request requests[],
-                                               int *done, int indices[],
-                                               MPI_Status statuses[]);
-XMPI_EXPORTED int xmpi_Comm_revoke(MPI_Comm handle);
 
 /* ---- calls ---- */
 
@@ -509,9 +484,9 @@ void xmpi_report_waited(uint64_t begin);
 /* A nonblocking or persistent call is complete. */
 void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin);
 
-/* Makes a call with large counts on a host that has only int. */
-int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
-                MPI_Request *request);
+/* Has the host make a call. Returns MPI's code. */
+int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
+               MPI_Request *request);
 /* Adds the forms of MPI-4 that the host's neighbourhood collectives lack. */
 void xmpi_neighbors_take(void);
 

@@ -39,7 +39,7 @@
 #define EXTENSIONS XMPI_EXTENSIONS
 #endif
 
-#define X_(name) extern xmpi_function_t xmpi_slot_##name;
+#define X_(name, ...) extern xmpi_function_t xmpi_slot_##name;
 XMPI_NAMES_
 NAMES_OF_4(X_)
 EXTENSIONS(X_)
@@ -50,10 +50,10 @@ static const struct {
     xmpi_function_t *slot;
     const char *prefix; /* in the MPI library */
 } slots[] = {
-#define X_(name) {#name, &xmpi_slot_##name, "PMPI"},
+#define X_(name, ...) {#name, &xmpi_slot_##name, "PMPI"},
     XMPI_NAMES_ NAMES_OF_4(X_)
 #undef X_
-#define X_(name) {#name, &xmpi_slot_##name, "PMPIX"},
+#define X_(name, ...) {#name, &xmpi_slot_##name, "PMPIX"},
         EXTENSIONS(X_)
 #undef X_
 };
@@ -118,11 +118,11 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 #endif
 /* clang-format on */
 
-#define X_(name) JUMP("MPI", name)
+#define X_(name, ...) JUMP("MPI", name)
 XMPI_NAMES_
 NAMES_OF_4(X_)
 #undef X_
-#define X_(name) JUMP("MPIX", name)
+#define X_(name, ...) JUMP("MPIX", name)
 EXTENSIONS(X_)
 #undef X_
 

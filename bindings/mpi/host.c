@@ -26,36 +26,21 @@ typedef struct wanted {
     }
 
 static const wanted_t wanted[] = {
-#define WANTED(name) MUST(name, "PMPI_" #name),
+#define WANTED(name, ...) MUST(name, "PMPI_" #name),
     XMPI_HOST_FUNCTIONS(WANTED)
 #undef WANTED
-#define WANTED(ID, coll, name, iname, ...)                                     \
-    MUST(name, "PMPI_" #name), MUST(iname, "PMPI_" #iname),                    \
-        MAY(name##_init, "PMPI_" #name "_init", "PMPIX_" #name "_init"),
-        XYL_COLL_MPI_MAP(WANTED)
+#define WANTED(name, ...) MAY(name, "PMPI_" #name, NULL),
+        XMPI_HOST_OPTIONAL(WANTED)
 #undef WANTED
 #define WANTED(ID, coll, name, iname, ...)                                     \
-    MAY(name##_c, "PMPI_" #name "_c", NULL),                                   \
-        MAY(iname##_c, "PMPI_" #iname "_c", NULL),                             \
-        MAY(name##_init_c, "PMPI_" #name "_init_c", NULL),
-            XYL_COLL_MPI_DATA_MAP(WANTED)
-#undef WANTED
-#define WANTED(name, iname, LIKE)                                              \
     MUST(name, "PMPI_" #name), MUST(iname, "PMPI_" #iname),                    \
         MAY(name##_init, "PMPI_" #name "_init", "PMPIX_" #name "_init"),       \
         MAY(name##_c, "PMPI_" #name "_c", NULL),                               \
         MAY(iname##_c, "PMPI_" #iname "_c", NULL),                             \
         MAY(name##_init_c, "PMPI_" #name "_init_c", NULL),
-                XMPI_NEIGHBORS(WANTED)
+            XYL_COLL_MPI_MAP(WANTED) XMPI_NEIGHBORS(WANTED)
 #undef WANTED
-#define WANTED(name) MAY(name, "PMPI_" #name, NULL),
-                    XMPI_ADDED_OF_4(WANTED) XMPI_OTHERS_OF_4(WANTED)
-                        XMPI_WAITS_OF_41(WANTED) WANTED(Session_get_info)
-                            WANTED(Group_from_session_pset)
-#undef WANTED
-                                MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
-    MAY(Type_get_envelope_c, "PMPI_Type_get_envelope_c", NULL),
-    MAY(Type_get_contents_c, "PMPI_Type_get_contents_c", NULL),
+                MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),
     MAY(progress_unregister, "opal_progress_unregister", NULL),

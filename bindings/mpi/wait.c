@@ -480,7 +480,7 @@ void xmpi_waits_take(int shall_poll)
         atomic_store_explicit(&polls, 1, memory_order_relaxed);
     if (atomic_exchange_explicit(&are_taken, 1, memory_order_relaxed) != 0)
         return;
-#define X(name) xmpi_front->take(#name, (xmpi_function_t)taken_##name);
+#define X(name, ...) xmpi_front->take(#name, (xmpi_function_t)taken_##name);
     XMPI_WAITS_OF_3(X)
 #undef X
 }

@@ -1,6 +1,6 @@
 /* MPI's standard ABI (MPI 5.0, chapter "Application Binary Interface"): its
- * types and numbers, and the functions of it that the binding calls. They are
- * the same in every library that offers it as libmpi_abi.so. */
+ * types and numbers, as far as the binding uses them. They are the same in
+ * every library that offers it as libmpi_abi.so. */
 #ifndef XMPI_ABI_MPI_H
 #define XMPI_ABI_MPI_H
 
@@ -109,23 +109,14 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_UINT32_T                ((MPI_Datatype)0x251)
 #define MPI_INT64_T                 ((MPI_Datatype)0x258)
 #define MPI_UINT64_T                ((MPI_Datatype)0x259)
-#define MPI_LOGICAL1                ((MPI_Datatype)0x2c0)
 #define MPI_INTEGER1                ((MPI_Datatype)0x2c1)
-#define MPI_LOGICAL2                ((MPI_Datatype)0x2c8)
 #define MPI_INTEGER2                ((MPI_Datatype)0x2c9)
-#define MPI_REAL2                   ((MPI_Datatype)0x2ca)
-#define MPI_LOGICAL4                ((MPI_Datatype)0x2d0)
 #define MPI_INTEGER4                ((MPI_Datatype)0x2d1)
 #define MPI_REAL4                   ((MPI_Datatype)0x2d2)
-#define MPI_LOGICAL8                ((MPI_Datatype)0x2d8)
 #define MPI_INTEGER8                ((MPI_Datatype)0x2d9)
 #define MPI_REAL8                   ((MPI_Datatype)0x2da)
 #define MPI_COMPLEX8                ((MPI_Datatype)0x2db)
-#define MPI_LOGICAL16               ((MPI_Datatype)0x2e0)
-#define MPI_INTEGER16               ((MPI_Datatype)0x2e1)
-#define MPI_REAL16                  ((MPI_Datatype)0x2e2)
 #define MPI_COMPLEX16               ((MPI_Datatype)0x2e3)
-#define MPI_COMPLEX32               ((MPI_Datatype)0x2eb)
 
 #define MPI_BOTTOM          ((void *)0)
 #define MPI_IN_PLACE        ((void *)1)
@@ -193,161 +184,5 @@ typedef int MPI_Grequest_cancel_function(void *, int);
 
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function *)0)
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function *)0)
-
-int PMPI_Topo_test(MPI_Comm comm, int *status);
-int PMPI_Cartdim_get(MPI_Comm comm, int *ndims);
-int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source,
-                    int *rank_dest);
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors);
-int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors,
-                         int neighbors[]);
-int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree,
-                                    int *outdegree, int *weighted);
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
-                              int sourceweights[], int maxoutdegree,
-                              int destinations[], int destweights[]);
-int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
-int PMPI_Comm_free(MPI_Comm *comm);
-int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
-int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group);
-int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result);
-int PMPI_Group_rank(MPI_Group group, int *rank);
-int PMPI_Group_size(MPI_Group group, int *size);
-int PMPI_Group_free(MPI_Group *group);
-int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
-                               MPI_Group group2, int ranks2[]);
-int PMPI_Comm_rank(MPI_Comm comm, int *rank);
-int PMPI_Comm_remote_size(MPI_Comm comm, int *size);
-int PMPI_Comm_size(MPI_Comm comm, int *size);
-int PMPI_Comm_test_inter(MPI_Comm comm, int *flag);
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
-                            MPI_Comm_delete_attr_function *comm_delete_attr_fn,
-                            int *comm_keyval, void *extra_state);
-int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val);
-int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val,
-                       int *flag);
-int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode);
-int PMPI_Comm_create_errhandler(
-    MPI_Comm_errhandler_function *comm_errhandler_fn,
-    MPI_Errhandler *errhandler);
-int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler);
-int PMPI_Errhandler_free(MPI_Errhandler *errhandler);
-int PMPI_Type_commit(MPI_Datatype *datatype);
-int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
-                              const MPI_Aint array_of_displacements[],
-                              MPI_Datatype oldtype, MPI_Datatype *newtype);
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
-                            MPI_Type_delete_attr_function *type_delete_attr_fn,
-                            int *type_keyval, void *extra_state);
-int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval,
-                       void *attribute_val);
-int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval,
-                       void *attribute_val, int *flag);
-int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers,
-                           int max_addresses, int max_datatypes,
-                           int array_of_integers[],
-                           MPI_Aint array_of_addresses[],
-                           MPI_Datatype array_of_datatypes[]);
-int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers,
-                           int *num_addresses, int *num_datatypes,
-                           int *combiner);
-int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent);
-int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb,
-                              MPI_Aint *true_extent);
-int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size);
-int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype,
-              void *outbuf, int outsize, int *position, MPI_Comm comm);
-int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf,
-                int outcount, MPI_Datatype datatype, MPI_Comm comm);
-int PMPI_Reduce_local(const void *inbuf, void *inoutbuf, int count,
-                      MPI_Datatype datatype, MPI_Op op);
-int PMPI_Op_commutative(MPI_Op op, int *commute);
-int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn,
-                        MPI_Grequest_free_function *free_fn,
-                        MPI_Grequest_cancel_function *cancel_fn,
-                        void *extra_state, MPI_Request *request);
-int PMPI_Grequest_complete(MPI_Request request);
-int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source,
-                   int tag, MPI_Comm comm, MPI_Request *request);
-int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest,
-              int tag, MPI_Comm comm);
-int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
-               MPI_Comm comm, MPI_Request *request);
-int PMPI_Wait(MPI_Request *request, MPI_Status *status);
-int PMPI_Waitall(int count, MPI_Request array_of_requests[],
-                 MPI_Status *array_of_statuses);
-int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *indx,
-                 MPI_Status *status);
-int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
-                  int array_of_indices[], MPI_Status *array_of_statuses);
-int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
-int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
-                 MPI_Status *array_of_statuses);
-int PMPI_Testany(int count, MPI_Request array_of_requests[], int *indx,
-                 int *flag, MPI_Status *status);
-int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
-                  int array_of_indices[], MPI_Status *array_of_statuses);
-int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
-int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype,
-                             int count);
-int PMPI_Status_set_cancelled(MPI_Status *status, int flag);
-int PMPI_Query_thread(int *provided);
-int PMPI_Init(int *argc, char ***argv);
-int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
-int PMPI_Finalize(void);
-int PMPI_Start(MPI_Request *request);
-int PMPI_Startall(int count, MPI_Request array_of_requests[]);
-int PMPI_Request_free(MPI_Request *request);
-int PMPI_Type_free(MPI_Datatype *datatype);
-int PMPI_Op_free(MPI_Op *op);
-int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm);
-int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
-int PMPI_Abort(MPI_Comm comm, int errorcode);
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
-int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag,
-                           MPI_Comm *newcomm);
-int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info,
-                         MPI_Comm *newcomm);
-int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info);
-int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used);
-int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value,
-                  int *flag);
-int PMPI_Info_free(MPI_Info *info);
-int PMPI_Info_delete(MPI_Info info, const char *key);
-int PMPI_Info_set(MPI_Info info, const char *key, const char *value);
-int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm);
-int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[],
-                     const int periods[], int reorder, MPI_Comm *comm_cart);
-int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm);
-int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[],
-                      const int edges[], int reorder, MPI_Comm *comm_graph);
-int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[],
-                           const int degrees[], const int destinations[],
-                           const int weights[], MPI_Info info, int reorder,
-                           MPI_Comm *comm_dist_graph);
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
-                                    const int sources[],
-                                    const int sourceweights[], int outdegree,
-                                    const int destinations[],
-                                    const int destweights[], MPI_Info info,
-                                    int reorder, MPI_Comm *comm_dist_graph);
-int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info,
-                    MPI_Comm comm, MPI_Win *win);
-int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win);
-int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info,
-                      MPI_Comm comm, void *baseptr, MPI_Win *win);
-int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info,
-                             MPI_Comm comm, void *baseptr, MPI_Win *win);
-int PMPI_Win_free(MPI_Win *win);
-int PMPI_Request_get_status_all(int count,
-                                const MPI_Request array_of_requests[],
-                                int *flag, MPI_Status *array_of_statuses);
-int PMPI_Request_get_status_any(int count,
-                                const MPI_Request array_of_requests[],
-                                int *indx, int *flag, MPI_Status *status);
-int PMPI_Request_get_status_some(int incount,
-                                 const MPI_Request array_of_requests[],
-                                 int *outcount, int array_of_indices[],
-                                 MPI_Status *array_of_statuses);
 
 #endif
