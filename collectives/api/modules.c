@@ -14,7 +14,10 @@
 #include "runtime/core/agreement.h"
 #include "runtime/core/context_create.h"
 #include "runtime/core/context_leave.h"
+#include "runtime/core/context_switches.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/liveness.h"
+#include "runtime/core/node_watch.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/watch.h"
@@ -24,9 +27,12 @@
 
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_OPERATIONS] = &xyl_operations_module,
+    [XYL_MODULE_SWITCHES] = &xyl_switches_module,
     [XYL_MODULE_NOTICES] = &xyl_notices_module,
     [XYL_MODULE_LEAVING] = &xyl_leaving_module,
     [XYL_MODULE_FAILURES] = &xyl_failures_module,
+    [XYL_MODULE_LIVENESS] = &xyl_liveness_module,
+    [XYL_MODULE_NODE_WATCH] = &xyl_node_watch_module,
     [XYL_MODULE_AGREEMENTS] = &xyl_agreements_module,
     [XYL_MODULE_WATCH] = &xyl_watch_module,
     [XYL_MODULE_STREAM_STEPS] = &xyl_stream_steps_module,

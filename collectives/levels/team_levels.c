@@ -104,11 +104,12 @@ static int tells_nodes_apart(const xyl_topology_map_t *map)
 static int map_switches(const xylem_team_t *team, const uint32_t *number,
                         uint32_t job_nodes, xyl_levels_t *levels)
 {
-    const xylem_context_t *context = team->context;
-    uint32_t nodes = levels->nodes, depth = context->switch_levels;
+    const xyl_context_switches_t *switches =
+        xyl_context_switches_of(team->context);
+    uint32_t nodes = levels->nodes, depth = switches->levels;
     uint32_t *group, *ids, *core, i, level;
 
-    if (context->switch_ids == NULL)
+    if (switches->ids == NULL)
         return 1;
     assert(nodes > 0 && depth > 0);
     /* order, position, group[depth], ids[depth], core */
@@ -122,7 +123,7 @@ static int map_switches(const xylem_team_t *team, const uint32_t *number,
     for (i = 0; i < job_nodes; i++)
         for (level = 0; level < depth && number[i] != NO_NODE; level++)
             ids[(size_t)level * nodes + number[i]] =
-                xyl_context_switches_of(context, i)[level];
+                switches->ids[(size_t)i * depth + level];
     xyl_topology_map_build(nodes, depth, ids, core, levels->map_memory,
                            levels->map_memory + nodes, group, &levels->map);
     if (!tells_nodes_apart(&levels->map))

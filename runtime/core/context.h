@@ -30,8 +30,6 @@ enum {
 };
 
 struct xyl_operation;
-struct xyl_liveness;
-struct xyl_node_watch;
 struct xyl_shm_node;
 
 struct xylem_context {
@@ -53,22 +51,14 @@ struct xylem_context {
     xyl_heap_t heap;                /* of xylem_alloc */
     xyl_execs_t execs;              /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
-    struct xyl_recorder *recorder;  /* NULL: XYLEM_TRACE names no file */
-    int tables_differ;              /* of XYLEM_TUNING, between ranks */
     uint64_t past_caches; /* an operation that writes so many bytes copies past
                              the caches */
     uint64_t reuse_bytes; /* that the node's ranks had better write before they
                              reuse a window; 0: it does not matter */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_blobs_t hellos;         /* of the peers: first exchange, */
-    xyl_blobs_t reaches;        /* and second: their addresses */
-    xyl_peer_t *peers;
-    int owns_peers;
-    struct xyl_switches *switches; /* until the nodes are found in them */
-    uint32_t switch_levels;
-    uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
-    struct xyl_liveness *liveness;     /* NULL: this rank watches none */
-    struct xyl_node_watch *node_watch; /* NULL: none, or another rank has it */
+    xyl_peers_t met;            /* by the first exchange of the ranks, */
+    xyl_blobs_t reaches;        /* and by the second: their addresses */
+    xyl_peer_t *peers;          /* `met.all`, or those of the parts */
     xylem_team_t *world;
     pthread_mutex_t lock; /* for slots, lists, and modules' state */
     const xyl_modules_t *modules;

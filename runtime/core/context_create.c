@@ -71,11 +71,9 @@ static void dismantle(xylem_context_t *context)
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
     xyl_recorder_end(context);
-    if (context->owns_peers)
-        free(context->peers);
+    free(context->met.all);
     xyl_config_release(&context->config);
-    xyl_context_switches_free(context);
-    xyl_blobs_fini(&context->hellos);
+    xyl_blobs_fini(&context->met.hellos);
     xyl_blobs_fini(&context->reaches);
     context_bury(context);
 }
@@ -122,8 +120,6 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
         xyl_context_execs_look(context);
     if (status == XYLEM_OK)
         status = xyl_modules_context_begins(context);
-    if (status == XYLEM_OK)
-        status = xyl_context_switches_read(context);
     if (status != XYLEM_OK)
         dismantle(context);
     else

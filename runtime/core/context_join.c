@@ -99,7 +99,7 @@ static uint32_t local_cores(const xylem_context_t *context)
     uint32_t rank, i;
 
     for (rank = 0; rank < context->ranks; rank++) {
-        const xyl_cpus_t *cpus = xyl_peers_cpus(&context->hellos, rank);
+        const xyl_cpus_t *cpus = xyl_peers_cpus(&context->met.hellos, rank);
         for (i = 0; i < XYL_CPUS_MAX / 64; i++)
             if (context->peers[rank].is_local)
                 all.bits[i] |= cpus->bits[i];
@@ -129,12 +129,11 @@ static xylem_status_t driver_choose_and_start(xylem_context_t *context,
 
 /* A net that can wake a sleeper costs UCX a little with every message, so only
  * ranks that may sleep ask for it. */
-static xylem_status_t net_create(xylem_context_t *context, int are_together,
-                                 int can_sleep)
+static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
 {
     const xyl_net_params_t params = {.rank = context->rank,
                                      .ranks = context->ranks,
-                                     .are_together = are_together,
+                                     .are_together = context->met.are_together,
                                      .can_sleep = can_sleep,
                                      .ready = &context->engine.ready};
     xyl_net_t *net;
@@ -187,26 +186,19 @@ static xylem_status_t net_connect(xylem_context_t *context,
 /* Exchanges descriptions with the other ranks, also if this one gives up with
  * `status`. */
 static xylem_status_t meet_peers(xylem_context_t *context,
-                                 xylem_status_t status, int *are_together_out,
-                                 int *speak_otherwise_out)
+                                 xylem_status_t status)
 {
     xyl_shm_member_t offer;
     const xyl_peers_mine_t mine = {.status = status,
                                    .config = &context->config,
                                    .offer = &offer,
                                    .offer_bytes = sizeof offer};
-    xyl_peers_t peers;
 
     if (status == XYLEM_OK)
         xyl_context_shm_prepare(context, &offer);
-    status = xyl_peers_exchange(context->bootstrap, &mine, &peers);
-    context->peers = peers.all;
-    context->owns_peers = 1;
-    context->hellos = peers.hellos;
-    context->tables_differ = peers.tables_differ;
-    xyl_context_budget_set(context, peers.node_ranks_max);
-    *are_together_out = peers.are_together;
-    *speak_otherwise_out = peers.speak_otherwise;
+    status = xyl_peers_exchange(context->bootstrap, &mine, &context->met);
+    context->peers = context->met.all;
+    xyl_context_budget_set(context, context->met.node_ranks_max);
     return status;
 }
 
@@ -234,7 +226,7 @@ static xylem_status_t machine_read(const xylem_context_t *context,
     }
     for (; rank < context->ranks; rank++)
         if (context->peers[rank].place.node == node)
-            cpus[count++] = *xyl_peers_cpus(&context->hellos, rank);
+            cpus[count++] = *xyl_peers_cpus(&context->met.hellos, rank);
     xyl_machine_read(cpus, count, machine_out, *places_out);
     *count_out = count;
     free(cpus);
@@ -289,7 +281,7 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
     unsigned needed =
         FOR_A_MOMENT + OF_PEER * (others < OTHERS_MAX ? others : OTHERS_MAX);
 
-    if (context->node_watch != NULL) /* the listener, and both directions */
+    if (xyl_node_watch_is_open(context)) /* the listener, and both directions */
         needed += 1 + 2 * XYL_LOOKOUT_AHEAD;
     /* To wake the other local ranks, and to read the memory they share. */
     if (xyl_descriptors_are_left(needed + (may_sleep ? OF_PEER : 1) * local))
@@ -420,16 +412,15 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     xyl_shm_trouble_t trouble = XYL_SHM_FINE;
     xyl_driver_mode_t mode = XYL_DRIVER_CALLER;
     const void **addresses = NULL;
-    int are_together, speak_otherwise;
     uint32_t cores = 0;
 
-    status = meet_peers(context, status, &are_together, &speak_otherwise);
-    if (speak_otherwise || context->bootstrap->is_broken)
+    status = meet_peers(context, status);
+    if (context->met.speak_otherwise || context->bootstrap->is_broken)
         return status;
     if (status == XYLEM_OK) {
         cores = local_cores(context);
         mode = choose_mode(context, local_ranks(context) > cores);
-        status = net_create(context, are_together, mode != XYL_DRIVER_CALLER);
+        status = net_create(context, mode != XYL_DRIVER_CALLER);
     }
     status = reach_peers(context, status, machine_out, &addresses);
     if (status == XYLEM_OK) {

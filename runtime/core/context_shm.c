@@ -93,7 +93,7 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
     for (rank = 0; rank < context->ranks; rank++)
         if (is_member(context, rank)) {
             members[count] = *(const xyl_shm_member_t *)xyl_peers_offer(
-                &context->hellos, rank);
+                &context->met.hellos, rank);
             members[count++].rank = rank;
         }
     if (count > 1)

@@ -4,22 +4,25 @@
 #define XYL_RUNTIME_CORE_CONTEXT_SWITCHES_H
 
 #include "runtime/core/context.h"
+#include "runtime/modules.h"
 
-/* Reads the file, and replaces its name in the context's settings by a hash of
- * its content, which must be the same on all ranks. */
-xylem_status_t xyl_context_switches_read(xylem_context_t *context);
+/* Of a context. */
+typedef struct xyl_context_switches {
+    struct xyl_switches *switches; /* until the nodes are found in them */
+    uint32_t levels;
+    uint32_t *ids; /* [nodes][levels], those above a node; NULL: no file */
+} xyl_context_switches_t;
+
+static inline xyl_context_switches_t *
+xyl_context_switches_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_SWITCHES];
+}
+
+extern const xyl_module_t xyl_switches_module;
+
 /* Finds the nodes in the file, once the peers are known. In a context made of
  * parts the nodes are called node0, node1, ..., as with xylem-run. */
 xylem_status_t xyl_context_switches_place(xylem_context_t *context);
-void xyl_context_switches_free(xylem_context_t *context);
-
-/* The switches above a node, [context->switch_levels]; NULL: no file. */
-static inline const uint32_t *
-xyl_context_switches_of(const xylem_context_t *context, uint32_t node)
-{
-    if (context->switch_ids == NULL)
-        return NULL;
-    return context->switch_ids + (size_t)node * context->switch_levels;
-}
 
 #endif

@@ -13,6 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/modules.h"
 
 enum {
     END_WAIT_MS = 100,
@@ -31,12 +32,18 @@ typedef struct watched {
     uint64_t start; /* of the process, if it is polled; 0: unknown */
 } watched_t;
 
-struct xyl_liveness {
-    uint32_t count;
+/* Of a context. */
+typedef struct liveness {
     xylem_context_t *context;
     xyl_timer_t looks; /* at processes without a descriptor */
-    watched_t peers[];
-};
+    uint32_t count;    /* 0: this rank watches none */
+    watched_t *peers;
+} liveness_t;
+
+static liveness_t *liveness_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_LIVENESS];
+}
 
 static int process_open(int32_t pid)
 {
@@ -82,8 +89,7 @@ static uint64_t process_start(int32_t pid)
 
 static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
 {
-    struct xyl_liveness *liveness =
-        XYL_HOLDER(struct xyl_liveness, looks, timer);
+    liveness_t *liveness = XYL_HOLDER(liveness_t, looks, timer);
     xylem_context_t *context = liveness->context;
     uint32_t i;
 
@@ -103,7 +109,7 @@ static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
 /* Polls a process, as the system has no process descriptors, or none left. */
 static void process_look_at(xylem_context_t *context, watched_t *watched)
 {
-    struct xyl_liveness *liveness = context->liveness;
+    liveness_t *liveness = liveness_of(context);
 
     watched->start = process_start(context->peers[watched->rank].pid);
     if (watched->start == 0 && process_start(getpid()) != 0)
@@ -134,7 +140,7 @@ static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
 
 xylem_status_t xyl_liveness_start(xylem_context_t *context)
 {
-    struct xyl_liveness *liveness;
+    liveness_t *liveness = liveness_of(context);
     xylem_status_t status = XYLEM_OK;
     uint32_t rank, local = 0;
 
@@ -142,12 +148,11 @@ xylem_status_t xyl_liveness_start(xylem_context_t *context)
         local += rank != context->rank && context->peers[rank].is_local;
     if (local == 0 || context->config.liveness_ms == 0)
         return XYLEM_OK;
-    liveness = calloc(1, sizeof *liveness + local * sizeof liveness->peers[0]);
-    if (liveness == NULL)
+    liveness->peers = calloc(local, sizeof *liveness->peers);
+    if (liveness->peers == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to watch peers");
     liveness->context = context;
     liveness->looks.fire = processes_look;
-    context->liveness = liveness;
     for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
         if (rank != context->rank && context->peers[rank].is_local)
             status = process_watch(context, rank,
@@ -159,10 +164,10 @@ xylem_status_t xyl_liveness_start(xylem_context_t *context)
 
 void xyl_liveness_stop(xylem_context_t *context)
 {
-    struct xyl_liveness *liveness = context->liveness;
+    liveness_t *liveness = liveness_of(context);
     uint32_t i;
 
-    if (liveness == NULL)
+    if (liveness->peers == NULL)
         return;
     xyl_timer_stop(&context->engine.timers, &liveness->looks);
     for (i = 0; i < liveness->count; i++) {
@@ -170,16 +175,17 @@ void xyl_liveness_stop(xylem_context_t *context)
         if (liveness->peers[i].fd >= 0)
             close(liveness->peers[i].fd);
     }
-    free(liveness);
-    context->liveness = NULL;
+    free(liveness->peers);
+    liveness->peers = NULL;
+    liveness->count = 0;
 }
 
 void xyl_liveness_spare_descriptors(xylem_context_t *context)
 {
-    struct xyl_liveness *liveness = context->liveness;
+    liveness_t *liveness = liveness_of(context);
     uint32_t i;
 
-    for (i = 0; liveness != NULL && i < liveness->count; i++) {
+    for (i = 0; i < liveness->count; i++) {
         watched_t *watched = &liveness->peers[i];
         if (watched->fd < 0)
             continue;
@@ -195,12 +201,12 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
                                     const xylem_team_t *team,
                                     xylem_status_t status)
 {
-    struct xyl_liveness *liveness = context->liveness;
+    liveness_t *liveness = liveness_of(context);
     xylem_status_t explained = status;
     struct pollfd *ends;
     uint32_t i;
 
-    if (liveness == NULL)
+    if (liveness->count == 0)
         return status;
     ends = calloc(liveness->count, sizeof *ends);
     if (ends == NULL)
@@ -249,13 +255,13 @@ static int process_has_ended(const watched_t *watched, int wait_ms)
 int xyl_liveness_peer_lives(void *arg, uint32_t peer)
 {
     xylem_context_t *context = arg;
-    struct xyl_liveness *liveness = context->liveness;
+    liveness_t *liveness = liveness_of(context);
     const watched_t *watched = NULL;
     uint32_t i;
 
     if (context->peers[peer].is_suspected)
         return 0;
-    for (i = 0; liveness != NULL && i < liveness->count; i++)
+    for (i = 0; i < liveness->count; i++)
         if (liveness->peers[i].rank == peer)
             watched = &liveness->peers[i];
     if (watched == NULL || (!process_has_ended(watched, 0) &&
@@ -265,3 +271,8 @@ int xyl_liveness_peer_lives(void *arg, uint32_t peer)
     xyl_context_suspect(context, peer);
     return 0;
 }
+
+const xyl_module_t xyl_liveness_module = {
+    .name = "liveness",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(liveness_t)},
+};

@@ -5,8 +5,9 @@
 
 #include "runtime/core/context.h"
 
-/* After the driver has started. Sets context->liveness; without local peers or
- * without support of the kernel it stays NULL. */
+extern const xyl_module_t xyl_liveness_module;
+
+/* After the driver has started. Without effect if there are no local peers. */
 xylem_status_t xyl_liveness_start(xylem_context_t *context);
 void xyl_liveness_stop(xylem_context_t *context);
 /* Gives the descriptors up for messages, and polls /proc instead. Before the

@@ -7,16 +7,23 @@
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 #include "runtime/job/reach.h"
+#include "runtime/modules.h"
 
 #define LOOK_NS (UINT64_C(250) * 1000000)
 
-struct xyl_node_watch {
+/* Of a context. */
+typedef struct node_watch {
     xylem_context_t *context;
-    xyl_lookout_t *lookout;
+    xyl_lookout_t *lookout; /* NULL: none, or another rank has it */
     xyl_timer_t looks;
     uint32_t *leaders; /* [nodes] */
     const xyl_lookout_address_t **addresses;
-};
+} node_watch_t;
+
+static node_watch_t *node_watch_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_NODE_WATCH];
+}
 
 /* ---- the leader ---- */
 
@@ -43,28 +50,29 @@ static int are_others_elsewhere(const xylem_context_t *context)
 void xyl_node_watch_open(xylem_context_t *context,
                          xyl_lookout_address_t *address_out)
 {
-    struct xyl_node_watch *watch;
+    node_watch_t *watch = node_watch_of(context);
 
     *address_out = (xyl_lookout_address_t){.port = 0};
     if (context->config.silence_s == 0 || !are_others_elsewhere(context) ||
         !is_leader(context))
-        return;
-    watch = calloc(1, sizeof *watch);
-    if (watch == NULL)
         return;
     watch->context = context;
     watch->lookout = xyl_lookout_open(address_out);
     if (watch->lookout == NULL)
         xyl_log(XYL_LOG_INFO, "nobody can watch this node: no socket, or no "
                               "address");
-    context->node_watch = watch;
+}
+
+int xyl_node_watch_is_open(const xylem_context_t *context)
+{
+    return node_watch_of(context)->lookout != NULL;
 }
 
 /* ---- nodes that do not answer ---- */
 
 static int is_watched(void *arg, uint32_t node)
 {
-    const struct xyl_node_watch *watch = arg;
+    const node_watch_t *watch = arg;
     const xyl_peer_t *leader = &watch->context->peers[watch->leaders[node]];
 
     return !leader->is_local && !xyl_peer_is_dead(leader);
@@ -72,7 +80,7 @@ static int is_watched(void *arg, uint32_t node)
 
 static void node_lost(void *arg, uint32_t node, int whole)
 {
-    const struct xyl_node_watch *watch = arg;
+    const node_watch_t *watch = arg;
     xylem_context_t *context = watch->context;
     char name[XYL_NODE_NAME_BYTES + 1];
     uint32_t rank;
@@ -81,7 +89,7 @@ static void node_lost(void *arg, uint32_t node, int whole)
         xyl_context_suspect(context, watch->leaders[node]);
         return;
     }
-    xyl_peers_node(&context->hellos, watch->leaders[node], name);
+    xyl_peers_node(&context->met.hellos, watch->leaders[node], name);
     xyl_log(XYL_LOG_WARN,
             "node %s has not answered for %llu s (XYLEM_SILENCE_S): its ranks "
             "are taken for dead",
@@ -93,8 +101,7 @@ static void node_lost(void *arg, uint32_t node, int whole)
 
 static void look(xyl_timer_t *timer, uint64_t now_ns)
 {
-    struct xyl_node_watch *watch =
-        XYL_HOLDER(struct xyl_node_watch, looks, timer);
+    node_watch_t *watch = XYL_HOLDER(node_watch_t, looks, timer);
 
     xyl_lookout_look(watch->lookout, now_ns);
     xyl_timer_start(&watch->context->engine.timers, timer, now_ns + LOOK_NS);
@@ -104,7 +111,7 @@ static void look(xyl_timer_t *timer, uint64_t now_ns)
 
 xylem_status_t xyl_node_watch_start(xylem_context_t *context)
 {
-    struct xyl_node_watch *watch = context->node_watch;
+    node_watch_t *watch = node_watch_of(context);
     uint32_t rank, nodes = xyl_context_nodes(context);
     xyl_lookout_params_t params = {.nodes = nodes,
                                    .silence_s = context->config.silence_s,
@@ -112,7 +119,7 @@ xylem_status_t xyl_node_watch_start(xylem_context_t *context)
                                    .lost = node_lost,
                                    .arg = watch};
 
-    if (watch == NULL || watch->lookout == NULL)
+    if (watch->lookout == NULL)
         return XYLEM_OK;
     watch->leaders = calloc(nodes, sizeof *watch->leaders);
     /* Pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
@@ -136,14 +143,17 @@ xylem_status_t xyl_node_watch_start(xylem_context_t *context)
 
 void xyl_node_watch_stop(xylem_context_t *context)
 {
-    struct xyl_node_watch *watch = context->node_watch;
+    node_watch_t *watch = node_watch_of(context);
 
-    if (watch == NULL)
+    if (watch->lookout == NULL)
         return;
     xyl_timer_stop(&context->engine.timers, &watch->looks);
     xyl_lookout_close(watch->lookout);
     free(watch->addresses);
     free(watch->leaders);
-    free(watch);
-    context->node_watch = NULL;
 }
+
+const xyl_module_t xyl_node_watch_module = {
+    .name = "node watch",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(node_watch_t)},
+};

@@ -7,9 +7,13 @@
 #include "runtime/core/context.h"
 #include "runtime/job/lookout.h"
 
+extern const xyl_module_t xyl_node_watch_module;
+
 /* When all ranks' places are known; the caller sends *address_out to all. */
 void xyl_node_watch_open(xylem_context_t *context,
                          xyl_lookout_address_t *address_out);
+/* 1: this rank watches other nodes. */
+int xyl_node_watch_is_open(const xylem_context_t *context);
 /* When the addresses of all leaders are known. */
 xylem_status_t xyl_node_watch_start(xylem_context_t *context);
 void xyl_node_watch_stop(xylem_context_t *context);

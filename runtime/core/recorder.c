@@ -118,7 +118,6 @@ xylem_status_t xyl_recorder_begin(xylem_context_t *context)
     recorder->origin_ticks = ticks_now(recorder);
     recorder->origin_ns = xyl_clock_now(recorder->clock);
     recorder->realtime_ns = realtime_ns();
-    context->recorder = recorder;
     context->observer = &recorder->observer;
     return XYLEM_OK;
 }
@@ -193,15 +192,16 @@ static void recorder_write(const xylem_context_t *context,
 
 void xyl_recorder_end(xylem_context_t *context)
 {
-    xyl_recorder_t *recorder = context->recorder;
+    xyl_recorder_t *recorder;
 
-    if (recorder == NULL)
+    if (context->observer == NULL ||
+        context->observer->emitted != segment_emitted)
         return;
+    recorder = context->observer->arg;
     recorder->ns_per_tick =
         (double)(xyl_clock_now(recorder->clock) - recorder->origin_ns) /
         (double)(ticks_now(recorder) - recorder->origin_ticks + 1);
     context->observer = NULL;
-    context->recorder = NULL;
     if (context->peers != NULL)
         recorder_write(context, recorder);
     free(recorder);

@@ -28,7 +28,8 @@ static xylem_context_t *context_with(xyl_peer_t *peers, pid_t pid)
 {
     static const xyl_module_t *const all[XYL_MODULES_OF_RUNTIME] = {
         [XYL_MODULE_NOTICES] = &xyl_notices_module,
-        [XYL_MODULE_FAILURES] = &xyl_failures_module};
+        [XYL_MODULE_FAILURES] = &xyl_failures_module,
+        [XYL_MODULE_LIVENESS] = &xyl_liveness_module};
     static const xyl_modules_t modules = {XYL_MODULES_OF_RUNTIME, all, NULL};
     xylem_context_t *context = calloc(
         1, xyl_modules_bytes(&modules, XYL_OWNER_CONTEXT, sizeof *context));
