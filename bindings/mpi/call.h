@@ -28,6 +28,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "bindings/mpi/host.h"
@@ -67,6 +68,22 @@ typedef struct xmpi_call {
     int root;
     MPI_Comm comm;
 } xmpi_call_t;
+
+_Static_assert(sizeof(MPI_Count) == sizeof(int64_t) &&
+                   sizeof(MPI_Aint) == sizeof(int64_t),
+               "large counts and displacements are read alike");
+
+/* A count or a displacement of a call. */
+static inline int64_t xmpi_number_at(const xmpi_call_t *call,
+                                     const void *numbers, uint32_t i)
+{
+    int64_t number;
+
+    if (!call->is_large)
+        return ((const int *)numbers)[i];
+    memcpy(&number, (const char *)numbers + i * sizeof number, sizeof number);
+    return number;
+}
 
 /* How a call waits. */
 typedef enum xmpi_form {

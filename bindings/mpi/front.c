@@ -60,23 +60,9 @@ static const struct {
 
 /* clang-format off */
 #if defined(__x86_64__)
-#define JUMP(MPI, name)                                                        \
-    __asm__(".text\n"                                                          \
-            ".globl " MPI "_" #name "\n.type " MPI "_" #name ",@function\n"    \
-            ".globl P" MPI "_" #name "\n.type P" MPI "_" #name ",@function\n"  \
-            ".p2align 4\n"                                                     \
-            MPI "_" #name ":\nP" MPI "_" #name ":\n"                           \
-            "  endbr64\n"                                                      \
-            "  jmp *xmpi_slot_" #name "(%rip)\n"                               \
-            ".size " MPI "_" #name ", . - " MPI "_" #name "\n"                 \
-            ".size P" MPI "_" #name ", . - P" MPI "_" #name "\n"               \
-            "1:\n"                                                             \
-            "  endbr64\n"                                                      \
-            "  lea xmpi_slot_" #name "(%rip), %r11\n"                          \
-            "  jmp xmpi_lazy\n"                                                \
-            ".data\n.p2align 3\n"                                              \
-            "xmpi_slot_" #name ": .quad 1b\n"                                  \
-            ".text\n");
+#define THROUGH(name) "  endbr64\n  jmp *xmpi_slot_" #name "(%rip)\n"
+#define LAZILY(name)                                                           \
+    "  endbr64\n  lea xmpi_slot_" #name "(%rip), %r11\n  jmp xmpi_lazy\n"
 /* Keeps all registers that may hold arguments. */
 __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
         "  push %rdi\n  push %rsi\n  push %rdx\n  push %rcx\n"
@@ -86,24 +72,12 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
         "  pop %rdx\n  pop %rsi\n  pop %rdi\n"
         "  jmp *(%r11)\n");
 #elif defined(__aarch64__)
-#define JUMP(MPI, name)                                                        \
-    __asm__(".text\n"                                                          \
-            ".globl " MPI "_" #name "\n.type " MPI "_" #name ",%function\n"    \
-            ".globl P" MPI "_" #name "\n.type P" MPI "_" #name ",%function\n"  \
-            ".p2align 4\n"                                                     \
-            MPI "_" #name ":\nP" MPI "_" #name ":\n"                           \
-            "  adrp x16, xmpi_slot_" #name "\n"                                \
-            "  ldr x16, [x16, :lo12:xmpi_slot_" #name "]\n"                    \
-            "  br x16\n"                                                       \
-            ".size " MPI "_" #name ", . - " MPI "_" #name "\n"                 \
-            ".size P" MPI "_" #name ", . - P" MPI "_" #name "\n"               \
-            "1:\n"                                                             \
-            "  adrp x17, xmpi_slot_" #name "\n"                                \
-            "  add x17, x17, :lo12:xmpi_slot_" #name "\n"                      \
-            "  b xmpi_lazy\n"                                                  \
-            ".data\n.p2align 3\n"                                              \
-            "xmpi_slot_" #name ": .quad 1b\n"                                  \
-            ".text\n");
+#define THROUGH(name)                                                          \
+    "  adrp x16, xmpi_slot_" #name "\n"                                        \
+    "  ldr x16, [x16, :lo12:xmpi_slot_" #name "]\n  br x16\n"
+#define LAZILY(name)                                                           \
+    "  adrp x17, xmpi_slot_" #name "\n"                                        \
+    "  add x17, x17, :lo12:xmpi_slot_" #name "\n  b xmpi_lazy\n"
 __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
         "  stp x0, x1, [sp, #-96]!\n  stp x2, x3, [sp, #16]\n"
         "  stp x4, x5, [sp, #32]\n  stp x6, x7, [sp, #48]\n"
@@ -116,6 +90,21 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 #else
 #error "the jumps of this processor are not written"
 #endif
+/* MPI_NAME and PMPI_NAME: through the slot, which at first leads behind it. */
+#define JUMP(MPI, name)                                                        \
+    __asm__(".text\n"                                                          \
+            ".globl " MPI "_" #name "\n.type " MPI "_" #name ",%function\n"    \
+            ".globl P" MPI "_" #name "\n.type P" MPI "_" #name ",%function\n"  \
+            ".p2align 4\n"                                                     \
+            MPI "_" #name ":\nP" MPI "_" #name ":\n"                           \
+            THROUGH(name)                                                      \
+            ".size " MPI "_" #name ", . - " MPI "_" #name "\n"                 \
+            ".size P" MPI "_" #name ", . - P" MPI "_" #name "\n"               \
+            "1:\n"                                                             \
+            LAZILY(name)                                                       \
+            ".data\n.p2align 3\n"                                              \
+            "xmpi_slot_" #name ": .quad 1b\n"                                  \
+            ".text\n");
 /* clang-format on */
 
 #define X_(name, ...) JUMP("MPI", name)

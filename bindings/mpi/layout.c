@@ -499,24 +499,28 @@ void xmpi_type_layout_drop(xmpi_type_t *type)
 
 /* ---- other uses of how a type was made ---- */
 
-/* Whether the bytes of a type lie in order, without gaps, from its beginning to
- * its end. */
-static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out);
+/* Whether the bytes of a type lie in order, without gaps, from its beginning
+ * on. Then *bytes_out is their number, and *extent_out the type's extent. */
+static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out,
+                       int64_t *extent_out);
 
 static int pattern_is_in_a_row(const recipe_t *r, const pattern_t *p,
                                uint64_t *bytes_out)
 {
     uint64_t have = 0, each = 0;
+    int64_t extent = 0;
     size_t child = SIZE_MAX, i;
 
     for (i = 0; i < p->rows_count; i++) {
         const row_t *row = &p->rows[i];
         if (row->count == 0)
             continue;
-        if (row->child != child && !is_in_a_row(r->types[row->child], &each))
+        if (row->child != child &&
+            !is_in_a_row(r->types[row->child], &each, &extent))
             return 0;
         child = row->child;
-        if (row->displ != (int64_t)have)
+        if (row->displ != (int64_t)have ||
+            (row->count > 1 && extent != (int64_t)each))
             return 0;
         have += row->count * each;
     }
@@ -530,21 +534,22 @@ static int pattern_is_in_a_row(const recipe_t *r, const pattern_t *p,
     return 1;
 }
 
-static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out)
+static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out,
+                       int64_t *extent_out)
 {
     MPI_Aint low, extent;
+    MPI_Count size;
     recipe_t r;
     pattern_t p;
     int failed = pattern_read(handle, &r, &p), is = 0;
 
-    if (r.combiner == MPI_COMBINER_NAMED) {
-        const xmpi_type_t *type = xmpi_type_named(handle);
-        is = type != NULL && type->is_plain;
-        *bytes_out = is ? type->size : 0;
-    } else if (!failed) {
-        is = pattern_is_in_a_row(&r, &p, bytes_out) &&
-             xmpi_host.Type_get_extent(handle, &low, &extent) == MPI_SUCCESS &&
-             low == 0 && (uint64_t)extent == *bytes_out;
+    if (xmpi_host.Type_get_extent(handle, &low, &extent) == MPI_SUCCESS &&
+        xmpi_host.Type_size_x(handle, &size) == MPI_SUCCESS) {
+        *bytes_out = (uint64_t)size;
+        *extent_out = extent;
+        is = r.combiner == MPI_COMBINER_NAMED
+                 ? low == 0 && extent == size
+                 : !failed && pattern_is_in_a_row(&r, &p, bytes_out);
     }
     pattern_drop(&p);
     recipe_drop(&r);
@@ -554,8 +559,9 @@ static int is_in_a_row(MPI_Datatype handle, uint64_t *bytes_out)
 int xmpi_type_is_in_a_row(MPI_Datatype handle)
 {
     uint64_t bytes;
+    int64_t extent;
 
-    return is_in_a_row(handle, &bytes);
+    return is_in_a_row(handle, &bytes, &extent);
 }
 
 /* Moves `at` to the next repetition, as an odometer does; 0: there is none. */

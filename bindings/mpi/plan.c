@@ -93,28 +93,13 @@ void xmpi_plan_drop(xmpi_plan_t *plan)
 
 /* ---- one side ---- */
 
-_Static_assert(sizeof(MPI_Count) == sizeof(int64_t) &&
-                   sizeof(MPI_Aint) == sizeof(int64_t),
-               "large counts and displacements are read alike");
-
-/* A count or a displacement. */
-static int64_t number_at(const xmpi_call_t *call, const void *numbers,
-                         uint32_t i)
-{
-    int64_t number;
-
-    if (!call->is_large)
-        return ((const int *)numbers)[i];
-    memcpy(&number, (const char *)numbers + i * sizeof number, sizeof number);
-    return number;
-}
-
 /* Reads block i; returns MPI's code. */
 static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
                       xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
 {
-    int64_t count =
-        side->counts == NULL ? side->count : number_at(call, side->counts, i);
+    int64_t count = side->counts == NULL
+                        ? side->count
+                        : xmpi_number_at(call, side->counts, i);
 
     /* The type of an empty block is not read; in MPICH it may be no type. */
     block->type = side->types == NULL
@@ -126,9 +111,10 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
     if (side->displs == NULL)
         block->displ = (int64_t)i * count * block->type->extent;
     else if (side->types != NULL)
-        block->displ = number_at(call, side->displs, i);
+        block->displ = xmpi_number_at(call, side->displs, i);
     else
-        block->displ = number_at(call, side->displs, i) * block->type->extent;
+        block->displ =
+            xmpi_number_at(call, side->displs, i) * block->type->extent;
     return 0;
 }
 
@@ -228,8 +214,8 @@ static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
         return 0;
     for (i = 0; i < n; i++)
         if (view->counts[i] != 0) {
-            view->counts[i] = (uint64_t)number_at(call, side->counts, i);
-            view->displs[i] = (uint64_t)number_at(call, side->displs, i);
+            view->counts[i] = (uint64_t)xmpi_number_at(call, side->counts, i);
+            view->displs[i] = (uint64_t)xmpi_number_at(call, side->displs, i);
         }
     view->address = address_behind(side, type->true_low);
     begin_at_first(side, n, type->extent, view);
@@ -256,7 +242,7 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
     }
     for (i = 0; types != NULL && i < n; i++)
         if (types[i] != XYLEM_BYTE)
-            view->counts[i] = (uint64_t)number_at(call, side->counts, i);
+            view->counts[i] = (uint64_t)xmpi_number_at(call, side->counts, i);
     view->types = types;
     if (types != NULL)
         begin_at_first(side, n, 1, view);
@@ -513,7 +499,7 @@ static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (counts == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < comm->size; i++) {
-        count = number_at(call, call->recv.counts, (uint32_t)i);
+        count = xmpi_number_at(call, call->recv.counts, (uint32_t)i);
         if (count < 0)
             return MPI_ERR_COUNT;
         counts[i] = (uint64_t)count;

@@ -14,13 +14,18 @@
 
 enum { NAME_BYTES = 64, GROUPS_MAX = 64, PATH_BYTES = 1024 };
 
-/* One collective on a group of communicators, on this rank. Times in ns. */
+/* The numbers of one collective on a group of communicators, on this rank. */
+enum {
+    BYTES,   /* of a message, or of all blocks of a call */
+    INSIDE,  /* ns in the calls */
+    WAITING, /* of that, waiting in blocking calls */
+    FLYING,  /* ns from start to end of the other calls */
+    FATES,   /* calls of each fate */
+    NUMBERS = FATES + XMPI_FATES
+};
+
 typedef struct tally {
-    _Atomic uint64_t bytes;   /* of a message, or of all blocks of a call */
-    _Atomic uint64_t inside;  /* time in the calls */
-    _Atomic uint64_t waiting; /* of that, waiting in blocking calls */
-    _Atomic uint64_t flying;  /* from start to end of the other calls */
-    _Atomic uint64_t fates[XMPI_FATES];
+    _Atomic uint64_t numbers[NUMBERS];
 } tally_t;
 
 struct xmpi_group {
@@ -51,16 +56,6 @@ static const char *const reasons[XMPI_FATES] = {
     [XMPI_UNHOOKED] = "nothing would make it progress",
     [XMPI_OFF] = "the binding is not in use",
 };
-
-static uint64_t sum_of(const tally_t *tally)
-{
-    uint64_t calls = 0;
-    unsigned fate;
-
-    for (fate = 0; fate < XMPI_FATES; fate++)
-        calls += tally->fates[fate];
-    return calls;
-}
 
 /* ---- while the program runs ---- */
 
@@ -113,9 +108,12 @@ static tally_t *tally_of(xmpi_comm_t *comm, xylem_coll_t coll)
     return comm->group == NULL ? NULL : &comm->group->tallies[coll];
 }
 
-static void add(_Atomic uint64_t *to, uint64_t what)
+/* NULL: not counted. */
+static void add(tally_t *tally, unsigned number, uint64_t what)
 {
-    atomic_fetch_add_explicit(to, what, memory_order_relaxed);
+    if (tally != NULL)
+        atomic_fetch_add_explicit(&tally->numbers[number], what,
+                                  memory_order_relaxed);
 }
 
 /* The bytes of all blocks of a side. */
@@ -131,10 +129,8 @@ static uint64_t side_bytes(const xmpi_call_t *call, const xmpi_side_t *side,
         int64_t count = side->count;
         if (type == NULL)
             return bytes;
-        if (side->counts != NULL && call->is_large)
-            count = ((const MPI_Count *)side->counts)[i];
-        else if (side->counts != NULL)
-            count = ((const int *)side->counts)[i];
+        if (side->counts != NULL)
+            count = xmpi_number_at(call, side->counts, (uint32_t)i);
         bytes += (uint64_t)count * type->size;
         if (side->counts == NULL)
             return bytes * (uint64_t)blocks;
@@ -177,33 +173,26 @@ void xmpi_report_call(const xmpi_call_t *call, xmpi_comm_t *comm,
 {
     tally_t *tally = tally_of(comm, call->coll);
 
-    if (tally == NULL)
-        return;
-    add(&tally->fates[fate], 1);
+    add(tally, FATES + fate, 1);
     if (comm != NULL && call->coll != XYLEM_COLL_BARRIER &&
         comm->fate != XMPI_NO_INTRA)
-        add(&tally->bytes, call_bytes(call, comm));
+        add(tally, BYTES, call_bytes(call, comm));
     if (fate == XMPI_TAKEN) {
-        add(&tally->inside, xmpi_now() - begin);
-        add(&tally->waiting, waited);
+        add(tally, INSIDE, xmpi_now() - begin);
+        add(tally, WAITING, waited);
     }
     waited = 0;
 }
 
 void xmpi_report_left(const xmpi_call_t *call, uint64_t begin)
 {
-    tally_t *tally = tally_of(xmpi_comm_find(call->comm), call->coll);
-
-    if (tally != NULL)
-        add(&tally->inside, xmpi_now() - begin);
+    add(tally_of(xmpi_comm_find(call->comm), call->coll), INSIDE,
+        xmpi_now() - begin);
 }
 
 void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin)
 {
-    tally_t *tally = tally_of(comm, coll);
-
-    if (tally != NULL)
-        add(&tally->flying, xmpi_now() - begin);
+    add(tally_of(comm, coll), FLYING, xmpi_now() - begin);
 }
 
 /* ---- at its end ---- */
@@ -220,10 +209,10 @@ static void fates_print(void)
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (fate = 0; fate < XMPI_FATES; fate++) {
             xmpi_comm_t *nobody = NULL;
-            uint64_t n = tally_of(nobody, coll)->fates[fate];
+            uint64_t n = tally_of(nobody, coll)->numbers[FATES + fate];
             for (i = 0; i <= GROUPS_MAX; i++)
                 if (report.groups[i] != NULL)
-                    n += report.groups[i]->tallies[coll].fates[fate];
+                    n += report.groups[i]->tallies[coll].numbers[FATES + fate];
             lines += n != 0;
             if (n != 0)
                 fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " %s%s\n",
@@ -236,28 +225,24 @@ static void fates_print(void)
                 xmpi_state.rank);
 }
 
-/* Numbers of a tally, for sums over groups and ranks. */
-enum {
-    CALLS,
-    BYTES,
-    INSIDE,
-    WAITING,
-    FLYING,
-    FATES,
-    NUMBERS = FATES + XMPI_FATES
-};
-
+/* Times in seconds, for sums over groups and ranks. */
 static void tally_add(const tally_t *tally, double *numbers)
 {
+    unsigned i;
+
+    for (i = 0; i < NUMBERS; i++)
+        numbers[i] += (double)tally->numbers[i] *
+                      (i == INSIDE || i == WAITING || i == FLYING ? 1e-9 : 1);
+}
+
+static double calls_of(const double *numbers)
+{
+    double calls = 0;
     unsigned fate;
 
-    numbers[CALLS] += (double)sum_of(tally);
-    numbers[BYTES] += (double)tally->bytes;
-    numbers[INSIDE] += (double)tally->inside * 1e-9;
-    numbers[WAITING] += (double)tally->waiting * 1e-9;
-    numbers[FLYING] += (double)tally->flying * 1e-9;
     for (fate = 0; fate < XMPI_FATES; fate++)
-        numbers[FATES + fate] += (double)tally->fates[fate];
+        calls += numbers[FATES + fate];
+    return calls;
 }
 
 /* `highest`: the maximum over the ranks; NULL: the numbers are of one rank. */
@@ -273,7 +258,7 @@ static json_t *json_of(unsigned coll, const double *numbers,
                                 json_real(numbers[FATES + fate] / ranks));
     row = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "collective",
                     xyl_coll_traits(coll)->name, "calls",
-                    numbers[CALLS] / ranks, "bytes", numbers[BYTES] / ranks,
+                    calls_of(numbers) / ranks, "bytes", numbers[BYTES] / ranks,
                     "seconds", numbers[INSIDE] / ranks, "seconds_waiting",
                     numbers[WAITING] / ranks, "seconds_under_way",
                     numbers[FLYING] / ranks, "taken",
@@ -291,7 +276,7 @@ static json_t *json_of_group(const xmpi_group_t *group)
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
         double numbers[NUMBERS] = {0};
         tally_add(&group->tallies[coll], numbers);
-        if (numbers[CALLS] > 0)
+        if (calls_of(numbers) > 0)
             json_array_append_new(rows, json_of(coll, numbers, NULL, 1));
     }
     return json_pack("{s:s, s:i, s:o}", "name", group->name, "ranks",
@@ -320,7 +305,7 @@ static void report_write(void)
         xmpi_state.rank != 0)
         return;
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        if (sum[coll][CALLS] > 0)
+        if (calls_of(sum[coll]) > 0)
             json_array_append_new(
                 rows, json_of(coll, sum[coll], highest[coll], xmpi_state.size));
     for (i = 0; i <= GROUPS_MAX; i++)

@@ -7,8 +7,7 @@
 #include "bindings/mpi/call.h"
 
 enum {
-    TABLE_SIZE = 256, /* a power of two */
-    PROBE_BYTES_MAX = 1 << 20,
+    TABLE_SIZE = 256,         /* a power of two */
     PACK_BYTES_MAX = 1 << 30, /* MPI_Pack counts in int */
     SIGHTS = 64,              /* counters of how often types were seen */
     SIGHTS_MAX = 8            /* a type seen more often is taken to stay */
@@ -208,41 +207,6 @@ int xmpi_types_open(void)
                                         &keyval, NULL) != MPI_SUCCESS;
 }
 
-static unsigned char pattern(size_t offset, unsigned round)
-{
-    return (unsigned char)(offset >> (8 * round));
-}
-
-/* Whether packing one element is a copy: a type whose size is its extent may
- * still have another order. Packs each byte's offset, one digit per round; a
- * type above PROBE_BYTES_MAX is judged by how it was made. */
-static int packs_as_copy(const xmpi_type_t *type)
-{
-    size_t bytes = (size_t)type->size, i;
-    unsigned char *from, *to;
-    unsigned round;
-    int position, same = 1;
-
-    if (bytes > PROBE_BYTES_MAX)
-        return xmpi_type_is_in_a_row(type->handle);
-    from = malloc(2 * bytes);
-    if (from == NULL)
-        return 0;
-    to = from + bytes;
-    for (round = 0; round < 3 && same; round++) {
-        for (i = 0; i < bytes; i++)
-            from[i] = pattern(i, round);
-        position = 0;
-        same = xmpi_host.Pack(from, 1, type->handle, to, (int)bytes, &position,
-                              xmpi_state.self) == MPI_SUCCESS &&
-               (size_t)position == bytes && memcmp(from, to, bytes) == 0;
-        if (bytes <= 1u << (8 * (round + 1)))
-            break;
-    }
-    free(from);
-    return same;
-}
-
 static int is_committed(MPI_Datatype handle)
 {
     int position = 0;
@@ -312,7 +276,7 @@ static int repeats_a_named(MPI_Datatype handle)
 }
 
 /* 0: good; else the handle is no committed type. *doubt_out: the type may be
- * plain, which only packing can tell. */
+ * plain, or have its data in another order. */
 static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
 {
     MPI_Aint true_low, true_extent;
@@ -348,27 +312,33 @@ static xmpi_type_t *type_make(MPI_Datatype handle)
     atomic_init(&type->users, 1);
     type->is_mpis = is_one_of_mpis(handle);
     if (doubt)
-        type->is_plain = packs_as_copy(type);
+        type->is_plain = xmpi_type_is_in_a_row(handle);
     return type;
+}
+
+/* The type that the binding keeps with the handle, or NULL. Returns MPI's code.
+ */
+static int type_kept(MPI_Datatype handle, xmpi_type_t **type_out)
+{
+    xmpi_type_t *type = NULL;
+    int found = 0;
+    int code = xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found);
+
+    *type_out = code == MPI_SUCCESS && found ? type : NULL;
+    return code;
 }
 
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     xmpi_type_t *type = xmpi_type_named(handle);
-    int found = 0;
 
-    if (type != NULL || handle == MPI_DATATYPE_NULL)
-        return type;
-    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) !=
-        MPI_SUCCESS)
-        return NULL;
-    if (found)
+    if (type != NULL || handle == MPI_DATATYPE_NULL ||
+        type_kept(handle, &type) != MPI_SUCCESS || type != NULL)
         return type;
     pthread_mutex_lock(&lock);
-    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) !=
-            MPI_SUCCESS ||
-        !found) {
+    type_kept(handle, &type);
+    if (type == NULL) {
         type = type_make(handle);
         if (type != NULL &&
             xmpi_host.Type_set_attr(handle, keyval, type) != MPI_SUCCESS) {
@@ -420,13 +390,12 @@ static void sights_forget(MPI_Datatype handle)
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
 {
     xmpi_type_t *type = xmpi_type_named(handle);
-    int found = 0, doubt;
+    int doubt;
 
     if (type != NULL || handle == MPI_DATATYPE_NULL)
         return type;
-    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) ==
-            MPI_SUCCESS &&
-        found)
+    type_kept(handle, &type);
+    if (type != NULL)
         return type;
     if (is_seen_often(handle) || type_read(handle, brief, &doubt) != 0 || doubt)
         return xmpi_type_find(handle);
@@ -505,16 +474,14 @@ int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
 /* A type that calls under way still need is freed when they end. */
 int xmpi_Type_free(MPI_Datatype *handle)
 {
-    xmpi_type_t *type = NULL;
-    int found = 0;
+    xmpi_type_t *type;
 
     if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
         *handle == MPI_DATATYPE_NULL || xmpi_type_named(*handle) != NULL)
         return xmpi_host.Type_free(handle);
     sights_forget(*handle);
-    if (xmpi_host.Type_get_attr(*handle, keyval, (void *)&type, &found) !=
-            MPI_SUCCESS ||
-        !found)
+    type_kept(*handle, &type);
+    if (type == NULL)
         return xmpi_host.Type_free(handle);
     xmpi_op_forget_type(type);
     if (atomic_load_explicit(&type->users, memory_order_acquire) == 1)

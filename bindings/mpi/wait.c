@@ -37,153 +37,24 @@ static MPI_Status *status_at(MPI_Status statuses[], int i)
 
 /* ---- the host's requests ---- */
 
-#define WAITS_UNTIL(done, ASK, WAIT)                                           \
-    int code = MPI_SUCCESS;                                                    \
-                                                                               \
-    if (!is_polling() || !xmpi_work_is_active())                               \
-        return xmpi_host.WAIT;                                                 \
-    do {                                                                       \
-        xmpi_hook();                                                           \
-        code = xmpi_host.ASK;                                                  \
-    } while (code == MPI_SUCCESS && !(done));                                  \
-    return code
-
-#define ASKS(ASK)                                                              \
-    if (is_polling())                                                          \
-        xmpi_hook();                                                           \
-    return xmpi_host.ASK
-
-static int hosts_Wait(MPI_Request *request, MPI_Status *status)
+/* Before each question to the host. */
+static void hook_poll(void)
 {
-    int flag = 0;
-
-    WAITS_UNTIL(flag, Test(request, &flag, status), Wait(request, status));
+    if (is_polling())
+        xmpi_hook();
 }
 
-static int hosts_Waitall(int count, MPI_Request requests[],
-                         MPI_Status statuses[])
+/* Whether the host's function may wait: else it is asked again and again. */
+static int host_may_wait(void)
 {
-    int flag = 0;
-
-    WAITS_UNTIL(flag, Testall(count, requests, &flag, statuses),
-                Waitall(count, requests, statuses));
+    return !is_polling() || !xmpi_work_is_active();
 }
-
-static int hosts_Waitany(int count, MPI_Request requests[], int *index,
-                         MPI_Status *status)
-{
-    int flag = 0;
-
-    WAITS_UNTIL(flag, Testany(count, requests, index, &flag, status),
-                Waitany(count, requests, index, status));
-}
-
-static int hosts_Waitsome(int count, MPI_Request requests[], int *done,
-                          int indices[], MPI_Status statuses[])
-{
-    WAITS_UNTIL(*done != 0, Testsome(count, requests, done, indices, statuses),
-                Waitsome(count, requests, done, indices, statuses));
-}
-
-static int hosts_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    ASKS(Test(request, flag, status));
-}
-
-static int hosts_Testall(int count, MPI_Request requests[], int *flag,
-                         MPI_Status statuses[])
-{
-    ASKS(Testall(count, requests, flag, statuses));
-}
-
-static int hosts_Testany(int count, MPI_Request requests[], int *index,
-                         int *flag, MPI_Status *status)
-{
-    ASKS(Testany(count, requests, index, flag, status));
-}
-
-static int hosts_Testsome(int count, MPI_Request requests[], int *done,
-                          int indices[], MPI_Status statuses[])
-{
-    ASKS(Testsome(count, requests, done, indices, statuses));
-}
-
-static int hosts_Request_get_status(MPI_Request request, int *flag,
-                                    MPI_Status *status)
-{
-    ASKS(Request_get_status(request, flag, status));
-}
-
-/* ---- functions of MPI-4.1, also for a host that lacks them ---- */
 
 /* Whether the host knows the state of a request; an inactive persistent request
  * of the host's is complete for it. */
 static int is_hosts(MPI_Request request)
 {
     return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;
-}
-
-static int hosts_Request_get_status_all(int count, MPI_Request requests[],
-                                        int *flag, MPI_Status statuses[])
-{
-    int code = MPI_SUCCESS, i;
-
-    if (xmpi_host.Request_get_status_all != NULL) {
-        ASKS(Request_get_status_all(count, requests, flag, statuses));
-    }
-    *flag = 1;
-    for (i = 0; code == MPI_SUCCESS && *flag && i < count; i++)
-        code =
-            hosts_Request_get_status(requests[i], flag, status_at(statuses, i));
-    return code;
-}
-
-static int hosts_Request_get_status_any(int count, MPI_Request requests[],
-                                        int *index, int *flag,
-                                        MPI_Status *status)
-{
-    int code = MPI_SUCCESS, has_some = 0, i;
-
-    if (xmpi_host.Request_get_status_any != NULL) {
-        ASKS(Request_get_status_any(count, requests, index, flag, status));
-    }
-    *index = MPI_UNDEFINED;
-    for (i = 0; i < count; i++) {
-        if (!is_hosts(requests[i]))
-            continue;
-        has_some = 1;
-        code = hosts_Request_get_status(requests[i], flag, status);
-        if (code == MPI_SUCCESS && *flag)
-            *index = i;
-        if (code != MPI_SUCCESS || *flag)
-            return code;
-    }
-    *flag = !has_some;
-    if (!has_some && status != MPI_STATUS_IGNORE)
-        status_empty(status);
-    return MPI_SUCCESS;
-}
-
-static int hosts_Request_get_status_some(int count, MPI_Request requests[],
-                                         int *done, int indices[],
-                                         MPI_Status statuses[])
-{
-    int code = MPI_SUCCESS, has_some = 0, found = 0, flag, i;
-
-    if (xmpi_host.Request_get_status_some != NULL) {
-        ASKS(Request_get_status_some(count, requests, done, indices, statuses));
-    }
-    for (i = 0; code == MPI_SUCCESS && i < count; i++) {
-        if (!is_hosts(requests[i]))
-            continue;
-        has_some = 1;
-        code = hosts_Request_get_status(requests[i], &flag,
-                                        status_at(statuses, found));
-        if (code == MPI_SUCCESS && flag)
-            indices[found++] = i;
-    }
-    *done = has_some ? found : MPI_UNDEFINED;
-    return code;
 }
 
 /* ---- persistent collectives among the requests ---- */
@@ -245,7 +116,8 @@ static int note_failure(int count, MPI_Status statuses[], int i, int failure,
     return MPI_ERR_IN_STATUS;
 }
 
-static void host_moves(void)
+/* Some of the requests are under way: moves the data of both libraries. */
+static void both_move(void)
 {
     xmpi_progress();
     xmpi_hook();
@@ -253,91 +125,116 @@ static void host_moves(void)
         sched_yield();
 }
 
-static int taken_Wait(MPI_Request *request, MPI_Status *status)
+/* If the host finds no active request (MPI_UNDEFINED) it does not know that
+ * some collectives are started: `*flag` becomes 0. */
+static void hide_end(int code, int count, const MPI_Request requests[],
+                     int index, int *flag)
 {
-    xmpi_persistent_t *persistent =
-        request == NULL ? NULL : xmpi_persistent_started(*request);
-    int code;
-
-    if (persistent == NULL)
-        return hosts_Wait(request, status);
-    code = xmpi_persistent_wait(persistent);
-    if (status != MPI_STATUS_IGNORE)
-        status_empty(status);
-    return code;
+    if (code != MPI_SUCCESS || !*flag || index != MPI_UNDEFINED ||
+        next_started(count, requests, 0) >= count)
+        return;
+    *flag = 0;
+    both_move();
 }
 
-/* While the host waits for its requests, the hook moves the others. */
-static int taken_Waitall(int count, MPI_Request requests[],
-                         MPI_Status statuses[])
-{
-    int code, failure, i = next_started(count, requests, 0);
-
-    if (i >= count)
-        return hosts_Waitall(count, requests, statuses);
-    code = hosts_Waitall(count, requests, statuses);
-    for (; i < count; i = next_started(count, requests, i + 1)) {
-        failure = xmpi_persistent_wait(xmpi_persistent_started(requests[i]));
-        if (failure != MPI_SUCCESS)
-            code = note_failure(count, statuses, i, failure, code);
-    }
-    return code;
-}
+/* ---- MPI's functions ---- */
 
 static int taken_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     xmpi_persistent_t *persistent =
         request == NULL ? NULL : xmpi_persistent_started(*request);
 
-    if (persistent == NULL)
-        return hosts_Test(request, flag, status);
+    if (persistent == NULL) {
+        hook_poll();
+        return xmpi_host.Test(request, flag, status);
+    }
     *flag = xmpi_persistent_is_over(persistent);
     if (*flag)
         return tell(persistent, status);
-    host_moves();
+    both_move();
     return MPI_SUCCESS;
 }
 
-static int taken_Testall(int count, MPI_Request requests[], int *flag,
-                         MPI_Status statuses[])
+static int taken_Wait(MPI_Request *request, MPI_Status *status)
 {
-    int code, failure, i = next_started(count, requests, 0);
+    xmpi_persistent_t *persistent =
+        request == NULL ? NULL : xmpi_persistent_started(*request);
+    int code, flag = 0;
 
-    if (i >= count)
-        return hosts_Testall(count, requests, flag, statuses);
-    if (!all_are_over(count, requests)) {
-        *flag = 0;
-        host_moves();
-        return MPI_SUCCESS;
+    if (persistent == NULL && host_may_wait())
+        return xmpi_host.Wait(request, status);
+    if (persistent != NULL) {
+        code = xmpi_persistent_wait(persistent);
+        if (status != MPI_STATUS_IGNORE)
+            status_empty(status);
+        return code;
     }
-    code = hosts_Testall(count, requests, flag, statuses);
-    for (; *flag && i < count; i = next_started(count, requests, i + 1)) {
-        failure =
-            tell(xmpi_persistent_started(requests[i]), status_at(statuses, i));
+    do
+        code = taken_Test(request, &flag, status);
+    while (code == MPI_SUCCESS && !flag);
+    return code;
+}
+
+/* Tells the program of started collectives that are over, after the host's
+ * function has returned `code`; waits for the others. */
+static int tell_all(int count, const MPI_Request requests[],
+                    MPI_Status statuses[], int code)
+{
+    int failure, i = next_started(count, requests, 0);
+
+    for (; i < count; i = next_started(count, requests, i + 1)) {
+        xmpi_persistent_t *persistent = xmpi_persistent_started(requests[i]);
+        failure = xmpi_persistent_wait(persistent);
         if (failure != MPI_SUCCESS)
             code = note_failure(count, statuses, i, failure, code);
     }
     return code;
 }
 
+static int taken_Testall(int count, MPI_Request requests[], int *flag,
+                         MPI_Status statuses[])
+{
+    int code;
+
+    if (!all_are_over(count, requests)) {
+        *flag = 0;
+        both_move();
+        return MPI_SUCCESS;
+    }
+    hook_poll();
+    code = xmpi_host.Testall(count, requests, flag, statuses);
+    return *flag ? tell_all(count, requests, statuses, code) : code;
+}
+
+/* While the host waits for its requests, the hook moves the others. */
+static int taken_Waitall(int count, MPI_Request requests[],
+                         MPI_Status statuses[])
+{
+    int code, flag = 0;
+
+    if (host_may_wait())
+        code = xmpi_host.Waitall(count, requests, statuses);
+    else
+        do {
+            xmpi_hook();
+            code = xmpi_host.Testall(count, requests, &flag, statuses);
+        } while (code == MPI_SUCCESS && !flag);
+    return tell_all(count, requests, statuses, code);
+}
+
 static int taken_Testany(int count, MPI_Request requests[], int *index,
                          int *flag, MPI_Status *status)
 {
-    int code, i = next_started(count, requests, 0);
+    int code, i = first_over(count, requests);
 
-    if (i >= count)
-        return hosts_Testany(count, requests, index, flag, status);
-    i = first_over(count, requests);
     if (i < count) {
         *index = i;
         *flag = 1;
         return tell(xmpi_persistent_started(requests[i]), status);
     }
-    code = hosts_Testany(count, requests, index, flag, status);
-    if (code == MPI_SUCCESS && *flag && *index == MPI_UNDEFINED) {
-        *flag = 0; /* the host does not know that some are started */
-        host_moves();
-    }
+    hook_poll();
+    code = xmpi_host.Testany(count, requests, index, flag, status);
+    hide_end(code, count, requests, *index, flag);
     return code;
 }
 
@@ -346,8 +243,8 @@ static int taken_Waitany(int count, MPI_Request requests[], int *index,
 {
     int code, flag = 0;
 
-    if (next_started(count, requests, 0) >= count)
-        return hosts_Waitany(count, requests, index, status);
+    if (host_may_wait() && next_started(count, requests, 0) >= count)
+        return xmpi_host.Waitany(count, requests, index, status);
     do
         code = taken_Testany(count, requests, index, &flag, status);
     while (code == MPI_SUCCESS && !flag);
@@ -381,14 +278,14 @@ static int taken_Testsome(int count, MPI_Request requests[], int *done,
 {
     int code;
 
-    if (next_started(count, requests, 0) >= count)
-        return hosts_Testsome(count, requests, done, indices, statuses);
-    code = hosts_Testsome(count, requests, done, indices, statuses);
-    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
+    hook_poll();
+    code = xmpi_host.Testsome(count, requests, done, indices, statuses);
+    if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) ||
+        next_started(count, requests, 0) >= count)
         return code;
     code = add_over(count, requests, done, indices, statuses, code);
     if (*done == 0)
-        host_moves();
+        both_move();
     return code;
 }
 
@@ -397,8 +294,8 @@ static int taken_Waitsome(int count, MPI_Request requests[], int *done,
 {
     int code;
 
-    if (next_started(count, requests, 0) >= count)
-        return hosts_Waitsome(count, requests, done, indices, statuses);
+    if (host_may_wait() && next_started(count, requests, 0) >= count)
+        return xmpi_host.Waitsome(count, requests, done, indices, statuses);
     do
         code = taken_Testsome(count, requests, done, indices, statuses);
     while (code == MPI_SUCCESS && *done == 0);
@@ -410,44 +307,98 @@ static int taken_Request_get_status(MPI_Request request, int *flag,
 {
     xmpi_persistent_t *persistent = xmpi_persistent_started(request);
 
-    if (persistent == NULL)
-        return hosts_Request_get_status(request, flag, status);
+    if (persistent == NULL) {
+        hook_poll();
+        return xmpi_host.Request_get_status(request, flag, status);
+    }
     *flag = xmpi_persistent_is_over(persistent);
     if (!*flag)
-        host_moves();
+        both_move();
     else if (status != MPI_STATUS_IGNORE)
         status_empty(status);
     return MPI_SUCCESS;
 }
 
+/* ---- functions of MPI-4.1, also for a host that lacks them ---- */
+
 int xmpi_Request_get_status_all(int count, MPI_Request requests[], int *flag,
                                 MPI_Status statuses[])
 {
-    if (all_are_over(count, requests))
-        return hosts_Request_get_status_all(count, requests, flag, statuses);
-    *flag = 0;
-    host_moves();
-    return MPI_SUCCESS;
+    int code = MPI_SUCCESS, i;
+
+    if (!all_are_over(count, requests)) {
+        *flag = 0;
+        both_move();
+        return MPI_SUCCESS;
+    }
+    hook_poll();
+    if (xmpi_host.Request_get_status_all != NULL)
+        return xmpi_host.Request_get_status_all(count, requests, flag,
+                                                statuses);
+    *flag = 1;
+    for (i = 0; code == MPI_SUCCESS && *flag && i < count; i++)
+        code = xmpi_host.Request_get_status(requests[i], flag,
+                                            status_at(statuses, i));
+    return code;
 }
 
 int xmpi_Request_get_status_any(int count, MPI_Request requests[], int *index,
                                 int *flag, MPI_Status *status)
 {
-    int code, i = first_over(count, requests);
+    int code = MPI_SUCCESS, has_some = 0, i = first_over(count, requests);
 
+    *index = MPI_UNDEFINED;
+    *flag = 1;
     if (i < count) {
         *index = i;
-        *flag = 1;
         if (status != MPI_STATUS_IGNORE)
             status_empty(status);
         return MPI_SUCCESS;
     }
-    code = hosts_Request_get_status_any(count, requests, index, flag, status);
-    if (code == MPI_SUCCESS && *flag && *index == MPI_UNDEFINED &&
-        next_started(count, requests, 0) < count) {
-        *flag = 0;
-        host_moves();
+    hook_poll();
+    if (xmpi_host.Request_get_status_any != NULL) {
+        code = xmpi_host.Request_get_status_any(count, requests, index, flag,
+                                                status);
+        hide_end(code, count, requests, *index, flag);
+        return code;
     }
+    for (i = 0; i < count; i++) {
+        if (!is_hosts(requests[i]))
+            continue;
+        has_some = 1;
+        code = xmpi_host.Request_get_status(requests[i], flag, status);
+        if (code == MPI_SUCCESS && *flag)
+            *index = i;
+        if (code != MPI_SUCCESS || *flag)
+            return code;
+    }
+    *flag = !has_some;
+    if (!has_some && status != MPI_STATUS_IGNORE)
+        status_empty(status);
+    hide_end(code, count, requests, *index, flag);
+    return code;
+}
+
+/* Asks the host alone. */
+static int host_get_some(int count, MPI_Request requests[], int *done,
+                         int indices[], MPI_Status statuses[])
+{
+    int code = MPI_SUCCESS, has_some = 0, found = 0, flag, i;
+
+    hook_poll();
+    if (xmpi_host.Request_get_status_some != NULL)
+        return xmpi_host.Request_get_status_some(count, requests, done, indices,
+                                                 statuses);
+    for (i = 0; code == MPI_SUCCESS && i < count; i++) {
+        if (!is_hosts(requests[i]))
+            continue;
+        has_some = 1;
+        code = xmpi_host.Request_get_status(requests[i], &flag,
+                                            status_at(statuses, found));
+        if (code == MPI_SUCCESS && flag)
+            indices[found++] = i;
+    }
+    *done = has_some ? found : MPI_UNDEFINED;
     return code;
 }
 
@@ -455,8 +406,7 @@ int xmpi_Request_get_status_some(int count, MPI_Request requests[], int *done,
                                  int indices[], MPI_Status statuses[])
 {
     int i = next_started(count, requests, 0);
-    int code =
-        hosts_Request_get_status_some(count, requests, done, indices, statuses);
+    int code = host_get_some(count, requests, done, indices, statuses);
 
     if (i >= count || code != MPI_SUCCESS)
         return code;

@@ -23,29 +23,9 @@ void xmpi_windows_progress(void)
         xmpi_progress();
 }
 
-int xmpi_Win_create(void *base, MPI_Aint bytes, int unit, MPI_Info info,
-                    MPI_Comm comm, MPI_Win *window)
-{
-    return counted(xmpi_host.Win_create(base, bytes, unit, info, comm, window));
-}
-
 int xmpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *window)
 {
     return counted(xmpi_host.Win_create_dynamic(info, comm, window));
-}
-
-int xmpi_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm,
-                      void *base, MPI_Win *window)
-{
-    return counted(
-        xmpi_host.Win_allocate(bytes, unit, info, comm, base, window));
-}
-
-int xmpi_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info,
-                             MPI_Comm comm, void *base, MPI_Win *window)
-{
-    return counted(
-        xmpi_host.Win_allocate_shared(bytes, unit, info, comm, base, window));
 }
 
 int xmpi_Win_free(MPI_Win *window)
@@ -57,37 +37,31 @@ int xmpi_Win_free(MPI_Win *window)
     return code;
 }
 
-/* ---- large counts; a host without them gets int ---- */
+/* A function that makes a window, and its form for large counts, for which a
+ * host without it gets int: parameters before `unit`, parameters behind it, and
+ * the names of both. */
+#define MAKER(name, FIRST, REST, first, rest)                                  \
+    int xmpi_##name(UNPACKED FIRST, int unit, UNPACKED REST)                   \
+    {                                                                          \
+        return counted(xmpi_host.name(UNPACKED first, unit, UNPACKED rest));   \
+    }                                                                          \
+    int xmpi_##name##_c(UNPACKED FIRST, MPI_Aint unit, UNPACKED REST)          \
+    {                                                                          \
+        if (xmpi_host.name##_c != NULL)                                        \
+            return counted(                                                    \
+                xmpi_host.name##_c(UNPACKED first, unit, UNPACKED rest));      \
+        return unit > INT_MAX                                                  \
+                   ? xmpi_host_lacks(comm)                                     \
+                   : xmpi_##name(UNPACKED first, (int)unit, UNPACKED rest);    \
+    }
+#define UNPACKED(...) __VA_ARGS__
 
-int xmpi_Win_create_c(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
-                      MPI_Comm comm, MPI_Win *window)
-{
-    if (xmpi_host.Win_create_c != NULL)
-        return counted(
-            xmpi_host.Win_create_c(base, bytes, unit, info, comm, window));
-    return unit > INT_MAX
-               ? xmpi_host_lacks(comm)
-               : xmpi_Win_create(base, bytes, (int)unit, info, comm, window);
-}
-
-int xmpi_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
-                        MPI_Comm comm, void *base, MPI_Win *window)
-{
-    if (xmpi_host.Win_allocate_c != NULL)
-        return counted(
-            xmpi_host.Win_allocate_c(bytes, unit, info, comm, base, window));
-    return unit > INT_MAX
-               ? xmpi_host_lacks(comm)
-               : xmpi_Win_allocate(bytes, (int)unit, info, comm, base, window);
-}
-
-int xmpi_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
-                               MPI_Comm comm, void *base, MPI_Win *window)
-{
-    if (xmpi_host.Win_allocate_shared_c != NULL)
-        return counted(xmpi_host.Win_allocate_shared_c(bytes, unit, info, comm,
-                                                       base, window));
-    return unit > INT_MAX ? xmpi_host_lacks(comm)
-                          : xmpi_Win_allocate_shared(bytes, (int)unit, info,
-                                                     comm, base, window);
-}
+MAKER(Win_create, (void *base, MPI_Aint bytes),
+      (MPI_Info info, MPI_Comm comm, MPI_Win *window), (base, bytes),
+      (info, comm, window))
+MAKER(Win_allocate, (MPI_Aint bytes),
+      (MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window), (bytes),
+      (info, comm, base, window))
+MAKER(Win_allocate_shared, (MPI_Aint bytes),
+      (MPI_Info info, MPI_Comm comm, void *base, MPI_Win *window), (bytes),
+      (info, comm, base, window))

@@ -118,7 +118,6 @@ typedef struct MPI_ABI_Win *MPI_Win;
 #define MPI_COMPLEX8                ((MPI_Datatype)0x2db)
 #define MPI_COMPLEX16               ((MPI_Datatype)0x2e3)
 
-#define MPI_BOTTOM          ((void *)0)
 #define MPI_IN_PLACE        ((void *)1)
 #define MPI_STATUS_IGNORE   ((MPI_Status *)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status *)0)
@@ -150,7 +149,6 @@ enum {
     MPI_DISTRIBUTE_BLOCK = 17,
     MPI_DISTRIBUTE_DFLT_DARG = 19,
     MPI_ERR_ROOT = 8,
-    MPI_PROC_NULL = -3,
     MPI_COMBINER_RESIZED = 116,
     MPI_ERR_OP = 10,
     MPI_ERR_OTHER = 16,
