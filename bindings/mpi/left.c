@@ -186,7 +186,7 @@ int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                                                                                \
         return host_##NAME(&c, FORM, INFO, REQUEST);                           \
     }
-#define NEIGHBORS(ID, coll_name, NAME, INAME, LIKE)                            \
+#define NEIGHBORS(ID, coll_name, NAME, INAME, LIKE, ...)                       \
     LARGE(NAME##_c, (P_##LIKE(MPI_Count, MPI_Aint)), NAME, LIKE,               \
           XMPI_BLOCKING, MPI_INFO_NULL, NULL)                                  \
     LARGE(INAME##_c, (P_##LIKE(MPI_Count, MPI_Aint), MPI_Request * request),   \
@@ -205,7 +205,7 @@ void xmpi_neighbors_take(void)
 #define TAKE(name, function)                                                   \
     if (xmpi_host.name == NULL)                                                \
         xmpi_front->take(#name, (xmpi_function_t)function);
-#define TAKE_ALL(ID, coll_name, NAME, INAME, LIKE)                             \
+#define TAKE_ALL(ID, coll_name, NAME, INAME, LIKE, ...)                        \
     if (xmpi_host.NAME##_init != NULL)                                         \
         xmpi_front->take(#NAME "_init",                                        \
                          (xmpi_function_t)xmpi_host.NAME##_init);              \

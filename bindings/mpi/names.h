@@ -9,16 +9,16 @@
 
 /* Neighbourhood collectives that the binding leaves to the library. As for the
  * others, it adds forms of MPI-4 that the library lacks: a program that finds
- * one form expects all. Columns: as the first five of XYL_COLL_MPI_MAP. */
+ * one form expects all. Columns: as the first six of XYL_COLL_MPI_MAP. */
 #define XMPI_NEIGHBORS(X)                                                      \
     X(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, Neighbor_allgatherv,           \
-      Ineighbor_allgatherv, ALLGATHERV)                                        \
+      Ineighbor_allgatherv, ALLGATHERV, ALL)                                   \
     X(NEIGHBOR_ALLTOALL, neighbor_alltoall, Neighbor_alltoall,                 \
-      Ineighbor_alltoall, ALLGATHER)                                           \
+      Ineighbor_alltoall, ALLGATHER, ALL)                                      \
     X(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, Neighbor_alltoallv,              \
-      Ineighbor_alltoallv, ALLTOALLV)                                          \
+      Ineighbor_alltoallv, ALLTOALLV, ALL)                                     \
     X(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, Neighbor_alltoallw,              \
-      Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW)
+      Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW, ALL)
 
 /* Functions, other than collectives, that touch objects the binding keeps. */
 #define XMPI_OTHERS(X)                                                         \
@@ -91,11 +91,11 @@
 #define XMPI_WAITS(X) XMPI_WAITS_OF_3(X) XMPI_WAITS_OF_41(X)
 
 #define XMPI_FORMS_(ID, coll, name, iname, ...)                                \
-    X_(name) X_(iname) X_(name##_init)
+    X_(name, ) X_(iname, ) X_(name##_init, )
 #define XMPI_LARGE_FORMS_(ID, coll, name, iname, ...)                          \
-    X_(name##_c) X_(iname##_c) X_(name##_init_c)
+    X_(name##_c, ) X_(iname##_c, ) X_(name##_init_c, )
 #define XMPI_ADDED_FORMS_(ID, coll, name, ...)                                 \
-    X_(name##_init) XMPI_LARGE_FORMS_(ID, coll, name, __VA_ARGS__)
+    X_(name##_init, ) XMPI_LARGE_FORMS_(ID, coll, name, __VA_ARGS__)
 /* Every name that the front exports, but for XMPI_OTHERS_OF_4 and
  * XMPI_EXTENSIONS. */
 #define XMPI_NAMES_                                                            \
