@@ -7,6 +7,7 @@
 enum {
     XYL_MODULE_OPERATIONS,   /* core/operation.h */
     XYL_MODULE_SWITCHES,     /* core/context_switches.h */
+    XYL_MODULE_SHM,          /* core/context_shm.h */
     XYL_MODULE_NOTICES,      /* core/notice.h */
     XYL_MODULE_LEAVING,      /* core/context_leave.h */
     XYL_MODULE_FAILURES,     /* core/failure.h */

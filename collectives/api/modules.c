@@ -14,6 +14,7 @@
 #include "runtime/core/agreement.h"
 #include "runtime/core/context_create.h"
 #include "runtime/core/context_leave.h"
+#include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
@@ -28,6 +29,7 @@
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_OPERATIONS] = &xyl_operations_module,
     [XYL_MODULE_SWITCHES] = &xyl_switches_module,
+    [XYL_MODULE_SHM] = &xyl_shm_module,
     [XYL_MODULE_NOTICES] = &xyl_notices_module,
     [XYL_MODULE_LEAVING] = &xyl_leaving_module,
     [XYL_MODULE_FAILURES] = &xyl_failures_module,

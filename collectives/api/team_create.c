@@ -12,6 +12,7 @@
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
 
 typedef struct row {
@@ -136,7 +137,7 @@ static void table_done(void *arg, xylem_status_t status)
     xyl_node_board_give_up(request->request.context, request->offered);
     if (status == XYLEM_OK)
         *request->team_out = team;
-    xyl_context_team_ended(request->request.context);
+    xyl_notices_team_ended(request->request.context);
     xyl_request_complete(&request->request, status);
 }
 
@@ -196,7 +197,7 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
                                                     memory_order_relaxed);
     request->team_out = team_out;
     fill_row(request, key, size);
-    xyl_context_team_begins(parent->context);
+    xyl_notices_team_begins(parent->context);
     *request_out = &request->request;
     xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
@@ -252,7 +253,7 @@ xylem_status_t xylem_ticket_draw(xylem_context_t *context,
                                            memory_order_relaxed);
     if (xyl_node_place_draw(context))
         slot |= HAS_PLACE;
-    xyl_context_team_begins(context);
+    xyl_notices_team_begins(context);
     *ticket_out = (xylem_ticket_t){{TICKET_MAGIC, serial, context->rank, slot}};
     return XYLEM_OK;
 }
@@ -279,7 +280,7 @@ xylem_status_t xylem_ticket_return(xylem_context_t *context,
     xyl_context_slot_release(context, ticket_slot(ticket));
     if (ticket_has_place(ticket))
         xyl_node_place_return(context);
-    xyl_context_team_ended(context);
+    xyl_notices_team_ended(context);
     return XYLEM_OK;
 }
 
@@ -333,7 +334,7 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
                     key_of(team->world_ranks[0], tickets[0].word[SERIAL]));
     xyl_node_team_places(team, ticket_has_place(&tickets[rank]),
                          all_have_places);
-    xyl_context_team_ended(context);
+    xyl_notices_team_ended(context);
     *team_out = team;
     return XYLEM_OK;
 }

@@ -6,6 +6,7 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 #include "runtime/core/agreement.h"
+#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
 
 static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
@@ -148,10 +149,10 @@ xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out)
 
     if (status != XYLEM_OK)
         return status;
-    xyl_context_team_begins(team->context); /* the team for a moment */
+    xyl_notices_team_begins(team->context); /* the team for a moment */
     for (attempt = 0; attempt < team->size; attempt++)
         if (try_to_shrink(team, team_out, &status))
             break;
-    xyl_context_team_ended(team->context);
+    xyl_notices_team_ended(team->context);
     return status;
 }

@@ -467,7 +467,6 @@ static void plans_end(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_plan_cache_module = {
-    .name = "plan cache",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_plans_context_t),
               [XYL_OWNER_TEAM] = PLACES * sizeof(plan_place_t)},
     .team_ends = plans_end,

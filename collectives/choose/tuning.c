@@ -282,7 +282,6 @@ const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
 }
 
 const xyl_module_t xyl_tuning_module = {
-    .name = "tuning",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tuned_t)},
     .context_begins = tuning_begins,
     .context_joins = tuning_joins,

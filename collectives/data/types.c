@@ -28,7 +28,6 @@ static void types_end(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_types_module = {
-    .name = "types",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_type_table_t)},
     .context_ends = types_end,
 };

@@ -4,7 +4,6 @@
 #include "runtime/core/context.h"
 
 const xyl_module_t xyl_user_ops_module = {
-    .name = "user operations",
     .bytes = {[XYL_OWNER_CONTEXT] = XYL_USER_OPS_MAX * sizeof(xyl_user_op_t)},
 };
 

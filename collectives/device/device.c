@@ -588,7 +588,6 @@ static void device_team_ends(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_device_module = {
-    .name = "device",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(device_state_t),
               [XYL_OWNER_TEAM] = sizeof(xyl_device_team_t)},
     .context_ends = device_context_ends,

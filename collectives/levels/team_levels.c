@@ -193,7 +193,6 @@ static void levels_end(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_team_levels_module = {
-    .name = "levels",
     .bytes = {[XYL_OWNER_TEAM] = sizeof(team_levels_t)},
     .team_ends = levels_end,
 };

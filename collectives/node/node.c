@@ -461,7 +461,6 @@ static xylem_status_t context_begins(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_node_module = {
-    .name = "node",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_node_context_t),
               [XYL_OWNER_TEAM] = sizeof(team_node_t)},
     .context_begins = context_begins,

@@ -71,7 +71,6 @@ static void map_end(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_team_map_module = {
-    .name = "map",
     .bytes = {[XYL_OWNER_TEAM] = sizeof(team_map_t)},
     .team_ends = map_end,
 };

@@ -54,13 +54,13 @@ static unsigned describe_served(const xyl_served_t *served, FILE *file)
 
 unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file)
 {
-    const struct xyl_tasks_list *list = context->attached[XYL_MODULE_TASKS];
+    const xyl_tasks_context_t *state = xyl_tasks_of_context(context);
     const xylem_tasks_t *tasks;
     const xyl_served_t *served;
     unsigned count = 0;
     uint32_t rank;
 
-    LIST_FOREACH(tasks, list, others)
+    LIST_FOREACH(tasks, &state->tables, others)
     {
         fprintf(file,
                 "  tasks on team %" PRIx64 " of %u ranks, here rank %u%s\n",

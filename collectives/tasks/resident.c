@@ -393,7 +393,8 @@ xylem_status_t xylem_resident_create(xylem_context_t *context,
             "xylem_resident_create: the context looks after too many "
             "already; destroy some");
     }
-    atomic_fetch_add_explicit(&context->tasks_held, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&xyl_tasks_of_context(context)->held, 1,
+                              memory_order_relaxed);
     *resident_out = resident;
     return XYLEM_OK;
 }
@@ -514,7 +515,7 @@ xylem_status_t xylem_resident_destroy(xylem_resident_t *resident)
         return xyl_fail(errand.status,
                         "xylem_resident_destroy: tasks wait or run, or the "
                         "kernel has not ended");
-    atomic_fetch_sub_explicit(&resident->context->tasks_held, 1,
+    atomic_fetch_sub_explicit(&xyl_tasks_of_context(resident->context)->held, 1,
                               memory_order_release);
     resident_free(resident);
     return XYLEM_OK;

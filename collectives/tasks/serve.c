@@ -222,7 +222,7 @@ static void served_ended(xyl_task_t *task)
     xylem_tasks_t *tasks = served->tasks;
 
     served_finish(served, served->status);
-    atomic_fetch_sub_explicit(&tasks->context->tasks_held, 1,
+    atomic_fetch_sub_explicit(&xyl_tasks_of_context(tasks->context)->held, 1,
                               memory_order_release);
     xyl_tasks_unreference(tasks);
 }
@@ -275,7 +275,7 @@ static void served_go(xyl_served_t *served)
         return;
     }
     atomic_store_explicit(&served->is_ended, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&tasks->context->tasks_held, 1,
+    atomic_fetch_add_explicit(&xyl_tasks_of_context(tasks->context)->held, 1,
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&tasks->references, 1, memory_order_relaxed);
     if (!served->message.header.wants_end)

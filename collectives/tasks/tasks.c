@@ -18,12 +18,6 @@ enum {
     ENTRIES_MAX = 1 << 16
 };
 
-/* The progressing thread. */
-static struct xyl_tasks_list *tables_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_TASKS];
-}
-
 xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call)
 {
     if (tasks == NULL)
@@ -114,7 +108,7 @@ static void context_teams_failed(xylem_context_t *context)
 {
     xylem_tasks_t *tasks;
 
-    LIST_FOREACH(tasks, tables_of(context), others)
+    LIST_FOREACH(tasks, &xyl_tasks_of_context(context)->tables, others)
     if (xyl_team_has_failed(tasks->team) && !tasks->has_failed) {
         tasks->has_failed = 1;
         xyl_task_calls_fail(tasks);
@@ -125,21 +119,28 @@ static void context_teams_failed(xylem_context_t *context)
 /* The net is gone, and so are teams and requests. */
 static void context_ends(xylem_context_t *context)
 {
-    struct xyl_tasks_list *tables = tables_of(context);
+    xyl_tasks_context_t *state = xyl_tasks_of_context(context);
     xylem_tasks_t *tasks;
 
-    while ((tasks = LIST_FIRST(tables)) != NULL) {
+    while ((tasks = LIST_FIRST(&state->tables)) != NULL) {
         LIST_REMOVE(tasks, others);
         tasks_release(tasks);
     }
 }
 
+static unsigned tasks_held(const xylem_context_t *context)
+{
+    /* Partner: the release as a task ends. */
+    return atomic_load_explicit(&xyl_tasks_of_context(context)->held,
+                                memory_order_acquire);
+}
+
 const xyl_module_t xyl_tasks_module = {
-    .name = "tasks",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(struct xyl_tasks_list)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tasks_context_t)},
     .context_ends = context_ends,
     .teams_failed = context_teams_failed,
     .describe = xyl_tasks_describe,
+    .held = tasks_held,
 };
 
 /* ---- closing ---- */
@@ -285,7 +286,8 @@ static void offers_came(void *arg, xylem_status_t status)
     tasks_request_t *request = arg;
     xylem_tasks_t *tasks = request->tasks;
 
-    LIST_INSERT_HEAD(tables_of(tasks->context), tasks, others);
+    LIST_INSERT_HEAD(&xyl_tasks_of_context(tasks->context)->tables, tasks,
+                     others);
     if (status == XYLEM_OK && xyl_team_has_failed(tasks->team))
         status = tasks->team->failure.status;
     if (status == XYLEM_OK) {

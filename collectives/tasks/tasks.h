@@ -210,7 +210,19 @@ struct xylem_tasks {
                   */
 };
 
-LIST_HEAD(xyl_tasks_list, xylem_tasks); /* of a context: all its tables */
+/* Of a context. */
+typedef struct xyl_tasks_context {
+    LIST_HEAD(, xylem_tasks) tables;
+    /* Tasks that were handed over and have not ended, and resident kernels.
+     * Any thread. */
+    _Atomic uint32_t held;
+} xyl_tasks_context_t;
+
+static inline xyl_tasks_context_t *
+xyl_tasks_of_context(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_TASKS];
+}
 
 extern const xyl_module_t xyl_tasks_module;
 

@@ -176,7 +176,6 @@ static void learning_team_ends(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_learning_module = {
-    .name = "learning",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_learning_t),
               [XYL_OWNER_TEAM] = sizeof(learner_t *)},
     .context_begins = learning_begins,

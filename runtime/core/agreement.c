@@ -348,7 +348,6 @@ static void team_ends(xylem_team_t *team)
 }
 
 const xyl_module_t xyl_agreements_module = {
-    .name = "agreements",
     .bytes = {[XYL_OWNER_TEAM] = sizeof(agreements_t)},
     .context_begins = context_begins,
     .ranks_died = xyl_agreements_look,

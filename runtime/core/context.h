@@ -30,7 +30,6 @@ enum {
 };
 
 struct xyl_operation;
-struct xyl_shm_node;
 
 struct xylem_context {
     uint32_t magic;
@@ -44,12 +43,10 @@ struct xylem_context {
     uint64_t noise_budget; /* bytes: as set, or the library's choice */
     uint64_t window_bytes; /* of a piece on a node, at most */
     struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
-    struct xyl_shm_node *node;      /* owns `shm`; see context_shm.h */
-    int all_nodes_share;            /* 1, on all ranks: nodes of several ranks
-                                       share memory */
-    struct event *shm_watch;        /* ends a sleep; NULL: never sleeps */
-    xyl_heap_t heap;                /* of xylem_alloc */
-    xyl_execs_t execs;              /* one for each kind of memory */
+    int all_nodes_share;   /* 1, on all ranks: nodes of several ranks
+                              share memory */
+    xyl_heap_t heap;       /* of xylem_alloc */
+    xyl_execs_t execs;     /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
     uint64_t past_caches; /* an operation that writes so many bytes copies past
                              the caches */
@@ -65,20 +62,17 @@ struct xylem_context {
     uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
     uint64_t slot_next; /* the search begins here: slots are reused late */
     LIST_HEAD(, xylem_request) requests; /* all, guarded by `lock` */
-    /* Remote tasks that were handed over and have not ended, and resident
-     * kernels: until they end, the context cannot. */
-    _Atomic uint32_t tasks_held;
     _Atomic uint32_t teams_made;
-    /* Teams that this rank has yet to make, and others may have. Any thread. */
-    _Atomic uint32_t teams_begun;
-    _Atomic uint32_t detached;     /* operations; see detach.h */
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     LIST_HEAD(, xyl_operation) operations; /* active, newest first */
     LIST_HEAD(, xylem_request) zombies;
-    uint64_t held_bytes;            /* see detach.h */
-    struct xyl_operation *deferred; /* waits for room; NULL: none */
-    _Atomic uint32_t failures;      /* peers that have failed */
+    struct {
+        uint64_t bytes;
+        struct xyl_operation *deferred; /* waits for room; NULL: none */
+        _Atomic uint32_t detached;      /* operations; any thread */
+    } held;                             /* see detach.h */
+    _Atomic uint32_t failures;          /* peers that have failed */
     _Atomic uint32_t failed_teams;
     void *attached[]; /* [modules->count], see module.h */
 };
@@ -87,17 +81,6 @@ struct xylem_context {
  * XYL_TEAM_SLOTS if none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
-
-/* This rank begins to make a team; and has made it, or given it up. Any thread.
- */
-static inline void xyl_context_team_begins(xylem_context_t *context)
-{
-    atomic_fetch_add_explicit(&context->teams_begun, 1, memory_order_relaxed);
-}
-static inline void xyl_context_team_ended(xylem_context_t *context)
-{
-    atomic_fetch_sub_explicit(&context->teams_begun, 1, memory_order_relaxed);
-}
 
 /* Before a call is planned: its buffers may lie in a kind of memory that was
  * absent before. */

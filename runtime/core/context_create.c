@@ -99,10 +99,6 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     }
     memset(context, 0, bytes);
-    LIST_INIT(&context->requests);
-    LIST_INIT(&context->zombies);
-    LIST_INIT(&context->teams);
-    LIST_INIT(&context->operations);
     xyl_modules_attach(parts->modules, XYL_OWNER_CONTEXT, context,
                        sizeof *context, context->attached);
     context->modules = parts->modules;
@@ -280,7 +276,7 @@ static xylem_status_t drain(xylem_context_t *context)
                         "XYLEM_FLAG_AUTOFREE are active still after %llu s "
                         "(XYLEM_TIMEOUT_S)",
                         (unsigned long long)limit_s);
-    tasks = atomic_load_explicit(&context->tasks_held, memory_order_acquire);
+    tasks = xyl_modules_held(context);
     if (tasks != 0)
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_context_destroy: remote tasks that have not "

@@ -152,7 +152,7 @@ static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
 
-    for (i = 1; i < context->ranks && context->node == NULL; i++) {
+    for (i = 1; i < context->ranks && !xyl_context_shm_is_open(context); i++) {
         rank = (context->rank + i) % context->ranks;
         if (context->peers[rank].is_local)
             return rank;

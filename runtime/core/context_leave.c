@@ -207,7 +207,6 @@ static xylem_status_t leaving_begins(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_leaving_module = {
-    .name = "leaving",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(leaving_t)},
     .context_begins = leaving_begins,
 };

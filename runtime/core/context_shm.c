@@ -5,6 +5,7 @@
 #include "progress/shm/node.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/modules.h"
 
 enum {
     /* Reductions in a fixed order hold about three messages on 8 ranks, and
@@ -23,6 +24,17 @@ enum {
     /* For all other uses than letting ranks drift apart. */
     REGION_BYTES_MORE = 64 << 20
 };
+
+/* Of a context. */
+typedef struct shm_state {
+    xyl_shm_node_t *node; /* owns the context's `shm`; NULL: there is none */
+    struct event *watch;  /* ends a sleep; NULL: never sleeps */
+} shm_state_t;
+
+static shm_state_t *shm_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_SHM];
+}
 
 static uint64_t within(uint64_t bytes, uint64_t least, uint64_t most)
 {
@@ -67,8 +79,13 @@ void xyl_context_shm_prepare(xylem_context_t *context,
         .ranks = context->ranks};
 
     if (is_wanted(context))
-        context->node = xyl_shm_node_create(&params);
-    xyl_shm_node_offer(context->node, offer_out);
+        shm_of(context)->node = xyl_shm_node_create(&params);
+    xyl_shm_node_offer(shm_of(context)->node, offer_out);
+}
+
+int xyl_context_shm_is_open(const xylem_context_t *context)
+{
+    return shm_of(context)->node != NULL;
 }
 
 /* ---- joining ---- */
@@ -97,10 +114,10 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
             members[count++].rank = rank;
         }
     if (count > 1)
-        trouble =
-            xyl_shm_node_join(context->node, members, count, context->rank);
+        trouble = xyl_shm_node_join(shm_of(context)->node, members, count,
+                                    context->rank);
     if (count > 1 && trouble == XYL_SHM_FINE && may_sleep)
-        xyl_shm_node_may_sleep(context->node);
+        xyl_shm_node_may_sleep(shm_of(context)->node);
     free(members);
     return trouble;
 }
@@ -129,8 +146,8 @@ static void use_or_warn(xylem_context_t *context,
                 failed, xyl_shm_trouble_text(trouble));
     if (trouble != XYL_SHM_FINE || members == 1)
         return;
-    xyl_shm_node_settle(context->node);
-    context->shm = xyl_shm_node_shm(context->node);
+    xyl_shm_node_settle(shm_of(context)->node);
+    context->shm = xyl_shm_node_shm(shm_of(context)->node);
     context->engine.shm = context->heap.shm = context->shm;
 }
 
@@ -175,31 +192,37 @@ static void shm_woken(int fd, short what, void *arg)
 
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
 {
-    int fd = context->node == NULL ? -1 : xyl_shm_node_wake_fd(context->node);
+    int fd = shm_of(context)->node == NULL
+                 ? -1
+                 : xyl_shm_node_wake_fd(shm_of(context)->node);
 
     if (fd < 0 || context->driver.params.mode == XYL_DRIVER_CALLER)
         return XYLEM_OK;
-    context->shm_watch =
+    shm_of(context)->watch =
         xyl_driver_watch(&context->driver, fd, shm_woken, NULL);
-    if (context->shm_watch == NULL)
+    if (shm_of(context)->watch == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
     return XYLEM_OK;
 }
 
 void xyl_context_shm_unwatch(xylem_context_t *context)
 {
-    xyl_driver_unwatch(context->shm_watch);
-    context->shm_watch = NULL;
+    xyl_driver_unwatch(shm_of(context)->watch);
+    shm_of(context)->watch = NULL;
 }
 
 /* ---- the end ---- */
 
 void xyl_context_shm_destroy(xylem_context_t *context)
 {
-    if (context->node == NULL)
+    if (shm_of(context)->node == NULL)
         return;
     context->shm = NULL;
     context->engine.shm = NULL;
-    xyl_shm_node_destroy(context->node);
-    context->node = NULL;
+    xyl_shm_node_destroy(shm_of(context)->node);
+    shm_of(context)->node = NULL;
 }
+
+const xyl_module_t xyl_shm_module = {
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(shm_state_t)},
+};

@@ -13,12 +13,16 @@
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
+extern const xyl_module_t xyl_shm_module;
+
 /* Sets the context's noise budget, for which all ranks use the number of ranks
  * on the largest node of the job: they must plan alike. */
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
 /* Writes the offer of this rank to the others of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out);
+/* 1: this rank has memory to share. */
+int xyl_context_shm_is_open(const xylem_context_t *context);
 xyl_shm_trouble_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
 /* `troubles`: what `join` has returned on each rank. A node without shared

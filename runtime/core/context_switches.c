@@ -73,7 +73,6 @@ static void switches_end(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_switches_module = {
-    .name = "switches",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_context_switches_t)},
     .context_begins = switches_read,
     .context_ends = switches_end,

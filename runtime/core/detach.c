@@ -37,39 +37,40 @@ int xyl_hold_begin(xyl_operation_t *operation)
     operation->is_holding = 0;
     if (!operation->hold.detaches || operation->hold.bytes > room)
         return 1;
-    if (context->held_bytes + operation->hold.bytes > room) {
+    if (context->held.bytes + operation->hold.bytes > room) {
         if (!xyl_context_has_detached(context) || !is_only_one(operation))
             return 1;
-        assert(context->deferred == NULL);
-        context->deferred = operation;
+        assert(context->held.deferred == NULL);
+        context->held.deferred = operation;
         return 0;
     }
     if (operation->hold.needs_message && operation->held == NULL)
         operation->held = xyl_pool_acquire(&context->pool, operation->bytes);
     if (operation->hold.needs_message && operation->held == NULL)
         return 1;
-    context->held_bytes += operation->hold.bytes;
+    context->held.bytes += operation->hold.bytes;
     operation->is_holding = 1;
     return 1;
 }
 
 xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context)
 {
-    xyl_operation_t *operation = context->deferred;
+    xyl_operation_t *operation = context->held.deferred;
 
-    context->deferred = NULL;
+    context->held.deferred = NULL;
     return operation != NULL && operation->failure == XYLEM_OK ? operation
                                                                : NULL;
 }
 
 void xyl_hold_end(xyl_operation_t *operation)
 {
-    if (operation->request.context->deferred == operation) /* it has failed */
-        operation->request.context->deferred = NULL;
+    if (operation->request.context->held.deferred ==
+        operation) /* it has failed */
+        operation->request.context->held.deferred = NULL;
     if (!operation->is_holding)
         return;
     operation->is_holding = 0;
-    operation->request.context->held_bytes -= operation->hold.bytes;
+    operation->request.context->held.bytes -= operation->hold.bytes;
     if (operation->request.posted == 0)
         xyl_hold_release(operation);
 }
@@ -88,7 +89,7 @@ void xyl_operation_detach(xyl_operation_t *operation)
 {
     operation->is_finishing = 0;
     operation->is_detached = 1;
-    atomic_fetch_add_explicit(&operation->request.context->detached, 1,
+    atomic_fetch_add_explicit(&operation->request.context->held.detached, 1,
                               memory_order_relaxed);
     if (operation->detached_of != NULL)
         atomic_fetch_add_explicit(operation->detached_of, 1,
@@ -104,7 +105,7 @@ void xyl_operation_settle(xyl_operation_t *operation)
     operation->is_detached = 0;
     xyl_request_settle(&operation->request);
     /* Partners: the loads in is_drained, and before a user operator ends. */
-    atomic_fetch_sub_explicit(&context->detached, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&context->held.detached, 1, memory_order_release);
     if (detached_of != NULL)
         atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);
     xyl_driver_notify(&context->driver);
@@ -166,7 +167,8 @@ void xyl_stand_ins_free(xyl_operation_t *operation)
 int xyl_context_has_detached(const xylem_context_t *context)
 {
     /* Partner: the subtraction in xyl_operation_settle. */
-    return atomic_load_explicit(&context->detached, memory_order_acquire) != 0;
+    return atomic_load_explicit(&context->held.detached,
+                                memory_order_acquire) != 0;
 }
 
 static int is_drained(void *arg)

@@ -378,7 +378,6 @@ static xylem_status_t failures_begin(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_failures_module = {
-    .name = "failures",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(failures_t)},
     .context_begins = failures_begin,
     .team_made = team_made,

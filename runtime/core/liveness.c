@@ -273,6 +273,5 @@ int xyl_liveness_peer_lives(void *arg, uint32_t peer)
 }
 
 const xyl_module_t xyl_liveness_module = {
-    .name = "liveness",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(liveness_t)},
 };

@@ -100,6 +100,15 @@ unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file)
     return count;
 }
 
+unsigned xyl_modules_held(const xylem_context_t *context)
+{
+    unsigned i, count = 0;
+
+    UPWARDS(i, context->modules, held)
+    count += context->modules->all[i]->held(context);
+    return count;
+}
+
 void xyl_modules_team_made(xylem_team_t *team)
 {
     unsigned i;

@@ -19,7 +19,6 @@ typedef enum xyl_owner {
 /* Functions may be NULL. Modules with higher numbers build on lower ones: they
  * are called last at the beginning, and first otherwise. */
 typedef struct xyl_module {
-    const char *name;
     size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
     /* The context has its engine and its settings, but neither net nor ranks.
      * It ends if this fails. */
@@ -37,6 +36,9 @@ typedef struct xyl_module {
     /* Writes the module's work that is under way beside operations, in lines;
      * returns how many items. The progressing thread. */
     unsigned (*describe)(const xylem_context_t *context, FILE *file);
+    /* How many remote tasks, and the like, have to end before the context can.
+     * Any thread. */
+    unsigned (*held)(const xylem_context_t *context);
     /* The team is on the context's list. The thread that makes it. */
     void (*team_made)(xylem_team_t *team);
     /* The thread that gives up the last reference; the team has no work under
@@ -71,6 +73,7 @@ void xyl_modules_context_ends(xylem_context_t *context);
 void xyl_modules_teams_failed(xylem_context_t *context);
 void xyl_modules_ranks_died(xylem_context_t *context);
 unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file);
+unsigned xyl_modules_held(const xylem_context_t *context);
 void xyl_modules_team_made(xylem_team_t *team);
 void xyl_modules_team_ends(xylem_team_t *team);
 

@@ -154,6 +154,5 @@ void xyl_node_watch_stop(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_node_watch_module = {
-    .name = "node watch",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(node_watch_t)},
 };

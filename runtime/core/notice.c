@@ -38,6 +38,7 @@ typedef struct notices {
     struct stored_list under_way;
     /* Notices about teams that this rank is still making. */
     struct stored_list early;
+    _Atomic uint32_t teams_begun; /* that others may have made already */
     uint32_t early_count;
     xyl_task_t early_task;
     _Atomic int early_task_is_queued;
@@ -111,7 +112,7 @@ static int early_keep(notices_t *notices, const xyl_notice_t *notice)
                    notice->kind == XYL_NOTICE_OUTCOME;
 
     pthread_mutex_lock(&context->lock);
-    if (atomic_load_explicit(&context->teams_begun, memory_order_relaxed) ==
+    if (atomic_load_explicit(&notices->teams_begun, memory_order_relaxed) ==
         0) {
         stored_list_free(&notices->early);
         notices->early_count = 0;
@@ -129,6 +130,18 @@ static void notice_take(notices_t *notices, xyl_notice_t *notice)
 {
     if (!early_keep(notices, notice))
         notices->handle[notice->kind](notices->context, notice);
+}
+
+void xyl_notices_team_begins(xylem_context_t *context)
+{
+    atomic_fetch_add_explicit(&notices_of(context)->teams_begun, 1,
+                              memory_order_relaxed);
+}
+
+void xyl_notices_team_ended(xylem_context_t *context)
+{
+    atomic_fetch_sub_explicit(&notices_of(context)->teams_begun, 1,
+                              memory_order_relaxed);
 }
 
 /* Takes an early notice whose team is made off the list. NULL: none. */
@@ -419,7 +432,6 @@ static void context_ends(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_notices_module = {
-    .name = "notices",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(notices_t)},
     .context_ends = context_ends,
     .team_made = team_made,

@@ -73,6 +73,11 @@ typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
                         xyl_notice_fn handle);
 
+/* This rank begins to make a team, whose notices it keeps until then; and has
+ * made the team, or given it up. Any thread. */
+void xyl_notices_team_begins(xylem_context_t *context);
+void xyl_notices_team_ended(xylem_context_t *context);
+
 /* Posts the receive, unless this rank is the only one. */
 xylem_status_t xyl_notices_start(xylem_context_t *context);
 /* 1: every notice that was sent is delivered. */

@@ -455,7 +455,6 @@ static void operations_give_up(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_operations_module = {
-    .name = "operations",
     .teams_failed = operations_give_up,
 };
 

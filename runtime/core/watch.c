@@ -227,7 +227,6 @@ static void ranks_died(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_watch_module = {
-    .name = "watch",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(watch_t)},
     .context_begins = watch_begins,
     .ranks_died = ranks_died,

@@ -7,7 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "runtime/modules.h"
-#include "runtime/triggers/trigger.h"
+#include "runtime/triggers/trigger_counter.h"
 
 enum {
     PROXY_MAGIC = 0x78507278,
@@ -247,7 +247,7 @@ xylem_status_t xylem_proxy_bind(xylem_proxy_t *proxy, uint32_t tag,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_proxy_bind: there is no tag %u of %u", tag,
                         proxy->tags);
-    if (trigger != NULL && xyl_trigger_context(trigger) != proxy->context)
+    if (trigger != NULL && trigger->context != proxy->context)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_proxy_bind: the trigger is of another context");
     xyl_context_do(proxy->context, proxy_bind, &errand);
@@ -435,7 +435,6 @@ static void proxies_end(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_proxies_module = {
-    .name = "proxies",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(proxies_t)},
     .context_ends = proxies_end,
 };

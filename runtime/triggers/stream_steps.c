@@ -262,7 +262,6 @@ static void steps_end(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_stream_steps_module = {
-    .name = "stream steps",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(stream_steps_t)},
     .context_begins = steps_begin,
     .context_ends = steps_end,

@@ -173,11 +173,6 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
 
 /* ---- the other calls ---- */
 
-xylem_context_t *xyl_trigger_context(const xylem_trigger_t *trigger)
-{
-    return trigger->context;
-}
-
 void xyl_trigger_name(xylem_trigger_t *trigger)
 {
     atomic_fetch_add_explicit(&trigger->named, 1, memory_order_relaxed);

@@ -26,7 +26,6 @@ extern const xyl_module_t xyl_triggers_module;
 /* XYLEM_OK when `trigger` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
                                  const char *call);
-xylem_context_t *xyl_trigger_context(const xylem_trigger_t *trigger);
 /* Any thread: a trigger that is named cannot be destroyed. */
 void xyl_trigger_name(xylem_trigger_t *trigger);
 void xyl_trigger_unname(xylem_trigger_t *trigger);

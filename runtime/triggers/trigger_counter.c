@@ -257,7 +257,6 @@ static void triggers_end(xylem_context_t *context)
 }
 
 const xyl_module_t xyl_triggers_module = {
-    .name = "triggers",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_triggers_t)},
     .context_begins = triggers_begin,
     .context_ends = triggers_end,
