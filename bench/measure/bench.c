@@ -7,9 +7,9 @@
 int main(int argc, char **argv)
 {
     struct bench_impl local;
-    const struct bench_impl *const impls[] = {impl_event(), rival_waitall(),
-                                              rival_blocking(),
-                                              impl_local(&local), impl_nccl()};
+    const struct bench_impl *const impls[] = {
+        impl_event(),       rival_waitall(), rival_blocking(),
+        impl_local(&local), impl_nccl(),     impl_nccl_windows()};
     const struct worker_program program = {
         .name = "xylem-bench",
         .summary =
@@ -22,7 +22,9 @@ int main(int argc, char **argv)
             "blocking drive the same\ntrees and network by waiting for all "
             "children, or for each child, and have bcast\nand reduce only; "
             "local is the floor, a loop as long as a call "
-            "of xylem's, without\nother ranks; nccl is NCCL, with --mem cuda.",
+            "of xylem's, without\nother ranks; nccl is NCCL, with --mem cuda, "
+            "nccl-windows the same "
+            "with buffers in\nsymmetric windows.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
         .algorithms_print = registry_print,

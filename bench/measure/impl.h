@@ -88,6 +88,9 @@ struct bench_impl {
      * memory of its own. */
     xylem_status_t (*take)(void *state, size_t bytes, void **memory_out);
     void (*give)(void *state, void *memory);
+    /* Memory of a GPU for buffers of calls; collective. NULL: any suits. */
+    xylem_status_t (*device_take)(void *state, size_t bytes, void **memory_out);
+    void (*device_give)(void *state, void *memory);
     /* Moves data that is under way; does not block. */
     void (*progress)(void *state);
     /* Bytes by which ranks may be ahead of each other. NULL: none are known. */
@@ -105,8 +108,10 @@ const struct bench_impl *impl_event(void);
  * into *impl_out, which is returned. Results are not there to be checked. */
 const struct bench_impl *impl_local(struct bench_impl *impl_out);
 
-/* NCCL, for buffers in memory of GPUs. */
+/* NCCL, for buffers in memory of GPUs; and NCCL with buffers in symmetric
+ * windows, for which it has kernels of its own. */
 const struct bench_impl *impl_nccl(void);
+const struct bench_impl *impl_nccl_windows(void);
 
 /* The same trees and the same network, driven the other two ways: nonblocking
  * transfers with a wait for all children per segment, and blocking transfers

@@ -19,6 +19,8 @@ typedef struct nccl_id {
 typedef void *nccl_comm_t;
 typedef void *nccl_stream_t;
 
+enum { WINDOWS_MAX = 8, WINDOW_SYMMETRIC = 1 };
+
 struct nccl {
     int (*get_id)(nccl_id_t *id);
     int (*comm_init)(nccl_comm_t *comm, int ranks, nccl_id_t id, int rank);
@@ -34,12 +36,22 @@ struct nccl {
                       nccl_comm_t comm, nccl_stream_t stream);
     int (*reduce_scatter)(const void *send, void *recv, size_t count, int type,
                           int op, nccl_comm_t comm, nccl_stream_t stream);
+    /* Of NCCL 2.27 and later; NULL: it has none. */
+    int (*memory_take)(void **memory, size_t bytes);
+    int (*memory_give)(void *memory);
+    int (*window_register)(nccl_comm_t comm, void *memory, size_t bytes,
+                           void **window, int flags);
+    int (*window_deregister)(nccl_comm_t comm, void *window);
 };
 
 struct nccl_state {
     struct nccl nccl;
     struct bench_device *device;
     nccl_comm_t comm;
+    struct window {
+        void *memory; /* NULL: none */
+        void *window;
+    } windows[WINDOWS_MAX];
 };
 
 static struct nccl_state *state_of(void *arg)
@@ -62,22 +74,27 @@ static int functions_find(void *library, struct nccl *nccl)
     const struct {
         const char *name;
         void *to;
+        int is_of_windows;
     } all[] = {
-        {"ncclGetUniqueId", &nccl->get_id},
-        {"ncclCommInitRank", &nccl->comm_init},
-        {"ncclCommDestroy", &nccl->comm_destroy},
-        {"ncclGetErrorString", &nccl->error},
-        {"ncclAllReduce", &nccl->all_reduce},
-        {"ncclReduce", &nccl->reduce},
-        {"ncclBroadcast", &nccl->broadcast},
-        {"ncclAllGather", &nccl->all_gather},
-        {"ncclReduceScatter", &nccl->reduce_scatter},
+        {"ncclGetUniqueId", &nccl->get_id, 0},
+        {"ncclCommInitRank", &nccl->comm_init, 0},
+        {"ncclCommDestroy", &nccl->comm_destroy, 0},
+        {"ncclGetErrorString", &nccl->error, 0},
+        {"ncclAllReduce", &nccl->all_reduce, 0},
+        {"ncclReduce", &nccl->reduce, 0},
+        {"ncclBroadcast", &nccl->broadcast, 0},
+        {"ncclAllGather", &nccl->all_gather, 0},
+        {"ncclReduceScatter", &nccl->reduce_scatter, 0},
+        {"ncclMemAlloc", &nccl->memory_take, 1},
+        {"ncclMemFree", &nccl->memory_give, 1},
+        {"ncclCommWindowRegister", &nccl->window_register, 1},
+        {"ncclCommWindowDeregister", &nccl->window_deregister, 1},
     };
     size_t i;
 
     for (i = 0; i < sizeof all / sizeof *all; i++) {
         void *found = dlsym(library, all[i].name);
-        if (found == NULL)
+        if (found == NULL && !all[i].is_of_windows)
             return 0;
         memcpy(all[i].to, (const void *)&found, sizeof found);
     }
@@ -189,6 +206,64 @@ static xylem_status_t nccl_run(void *arg, const struct bench_call *call)
         checked(state, begin(state, call, device_stream(state->device)));
 
     return status == XYLEM_OK ? device_wait(state->device) : status;
+}
+
+/* ---- windows ---- */
+
+static const char *windows_refusal(void *arg, const struct bench_call *call)
+{
+    if (state_of(arg)->nccl.window_register == NULL)
+        return "this NCCL has no windows";
+    if (call->coll == XYLEM_COLL_ALLREDUCE ||
+        call->coll == XYLEM_COLL_ALLGATHER ||
+        call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+        return NULL;
+    return "NCCL has no such collective on windows";
+}
+
+static xylem_status_t windows_take(void *arg, size_t bytes, void **memory_out)
+{
+    struct nccl_state *state = state_of(arg);
+    struct window *window = state->windows;
+    xylem_status_t status;
+
+    while (window->memory != NULL)
+        if (++window == state->windows + WINDOWS_MAX)
+            return XYLEM_ERR_NO_RESOURCE;
+    device_use(state->device);
+    status = checked(state, state->nccl.memory_take(&window->memory, bytes));
+    if (status == XYLEM_OK)
+        status = checked(state, state->nccl.window_register(
+                                    state->comm, window->memory, bytes,
+                                    &window->window, WINDOW_SYMMETRIC));
+    *memory_out = window->memory;
+    return status;
+}
+
+static void windows_give(void *arg, void *memory)
+{
+    struct nccl_state *state = state_of(arg);
+    struct window *window = state->windows;
+
+    while (window->memory != memory)
+        if (++window == state->windows + WINDOWS_MAX)
+            return;
+    (void)checked(state,
+                  state->nccl.window_deregister(state->comm, window->window));
+    (void)checked(state, state->nccl.memory_give(memory));
+    window->memory = NULL;
+}
+
+const struct bench_impl *impl_nccl_windows(void)
+{
+    static struct bench_impl impl;
+
+    impl = *impl_nccl();
+    impl.name = "nccl-windows";
+    impl.refusal = windows_refusal;
+    impl.device_take = windows_take;
+    impl.device_give = windows_give;
+    return &impl;
 }
 
 const struct bench_impl *impl_nccl(void)

@@ -87,14 +87,25 @@ static xylem_status_t device_like(const struct session *session,
                                   const struct buffers *buffers,
                                   char **memory_out)
 {
+    const struct workload *work = session->work;
+    size_t bytes = buffers->slot_bytes * buffers->count;
     void *memory = NULL;
     xylem_status_t status = XYLEM_OK;
 
-    if (session->work->device != NULL && buffers->memory != NULL)
-        status = device_take(session->work->device,
-                             buffers->slot_bytes * buffers->count, &memory);
+    if (work->device != NULL && buffers->memory != NULL)
+        status = work->impl->device_take == NULL
+                     ? device_take(work->device, bytes, &memory)
+                     : work->impl->device_take(work->state, bytes, &memory);
     *memory_out = memory;
     return status;
+}
+
+static void device_back(const struct workload *work, void *memory)
+{
+    if (memory != NULL && work->impl->device_give == NULL)
+        device_give(work->device, memory);
+    else if (memory != NULL)
+        work->impl->device_give(work->state, memory);
 }
 
 static xylem_status_t device_get(struct session *session)
@@ -190,10 +201,8 @@ void session_end(struct session *session)
     if (work->impl->release != NULL)
         work->impl->release(work->state);
     gate_close(session->gate);
-    if (session->there.inputs != NULL)
-        device_give(work->device, session->there.inputs);
-    if (session->there.results != NULL)
-        device_give(work->device, session->there.results);
+    device_back(work, session->there.inputs);
+    device_back(work, session->there.results);
     buffers_destroy(&session->inputs);
     buffers_destroy(&session->results);
     free(session->list);

@@ -50,6 +50,8 @@
       "a message for which the net comes first, at most")                      \
     X(device_chunk, 4096, 1 << 26,                                             \
       "of a copy between GPUs that goes through the host, at a time")          \
+    X(device_blocks, 1, 1024,                                                  \
+      "blocks of a kernel that reaches other GPUs, for each rank of its GPU")  \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
 
 typedef struct xyl_limits {

@@ -189,6 +189,7 @@ static void begin_move(directory_stage_t *directory, const xyl_copy_t *copy,
         return;
     }
     moves->count = 1;
+    moves->blocks = 0;
     moves->move[0] = (xyl_cuda_move_t){to, from, copy->bytes};
     xyl_cuda_move_begin(plan->exec, &directory->works[copy->kind].work,
                         plan->device, moves);
@@ -204,6 +205,7 @@ static void begin_combine(directory_stage_t *directory)
     combine->op = plan->op;
     combine->type = plan->type;
     combine->count = plan->count;
+    combine->blocks = 0;
     combine->inputs = plan->problem.ranks;
     combine->results = 0;
     for (rank = 0; rank < plan->problem.ranks; rank++)

@@ -14,8 +14,12 @@
  *
  * All ranks have the same bits, those of the order of ranks.
  *
- * Messages, and blocks of reductions, are cut into a part for each worker;
- * blocks that only move are moved by the GPU they come from. */
+ * Messages are cut into a part for each worker. A worker moves the blocks that
+ * come from its GPU, and reduces those whose results lie there.
+ *
+ * Few blocks of threads fill a link between GPUs, and many slow it down, so a
+ * kernel that uses links has limits.device_blocks for each rank of its GPU. */
+#include "collectives/data/limits.h"
 #include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
 #include "runtime/base/parts.h"
@@ -26,7 +30,8 @@ enum { UNIT = 256 /* elements: parts of workers begin at multiples */ };
 typedef struct writer {
     const xyl_device_plan_t *plan;
     uint32_t part, parts; /* this worker's, of so many */
-    uint64_t begin, end;  /* of it, in a message or in a block */
+    uint64_t begin, end;  /* of it, in a message */
+    uint32_t blocks;      /* of each kernel, as tasks have it */
     uint32_t count;       /* tasks so far */
     int is_open;          /* the last task has room for moves */
     int has_failed;
@@ -34,18 +39,45 @@ typedef struct writer {
 
 /* ---- workers ---- */
 
-static int is_worker(const xyl_device_plan_t *plan, uint32_t rank)
+static int are_together(const xyl_device_plan_t *plan, uint32_t rank,
+                        uint32_t other)
 {
     const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+    const xyl_device_offer_t *others = xyl_device_offer(plan, other);
+
+    return offer->kind == XYL_DEVICE_GPU && others->kind == XYL_DEVICE_GPU &&
+           offer->gpu == others->gpu;
+}
+
+/* 1: the rank is the first on its GPU. */
+static int is_first(const xyl_device_plan_t *plan, uint32_t rank)
+{
     uint32_t before;
 
-    if (offer->kind != XYL_DEVICE_GPU)
-        return 0;
     for (before = 0; before < rank; before++)
-        if (xyl_device_offer(plan, before)->kind == XYL_DEVICE_GPU &&
-            xyl_device_offer(plan, before)->gpu == offer->gpu)
+        if (are_together(plan, before, rank))
             return 0;
-    return 1;
+    return xyl_device_offer(plan, rank)->kind == XYL_DEVICE_GPU;
+}
+
+/* 1: the GPU of the root has no part of a message, as its link carries the
+ * whole message already. Two GPUs share the work, and so do ranks that share
+ * the root's GPU. */
+static int root_rests(const xyl_device_plan_t *plan)
+{
+    xylem_coll_t coll = plan->problem.coll;
+    uint32_t rank, others = 0;
+
+    if (coll != XYLEM_COLL_BCAST && coll != XYLEM_COLL_REDUCE)
+        return 0;
+    for (rank = 0; rank < plan->problem.ranks; rank++) {
+        if (rank == plan->problem.root)
+            continue;
+        if (are_together(plan, rank, plan->problem.root))
+            return 0;
+        others += (uint32_t)is_first(plan, rank);
+    }
+    return others > 1;
 }
 
 static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
@@ -59,11 +91,15 @@ static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
 /* Finds this worker's part. 0: this rank is no worker. */
 static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
 {
-    uint32_t rank;
-    int works = 0;
+    uint32_t rank, ranks = 0, gpus = 0;
+    int rests = root_rests(plan), works = 0;
 
     for (rank = 0; rank < plan->problem.ranks; rank++) {
-        if (!is_worker(plan, rank))
+        ranks += xyl_device_offer(plan, rank)->kind == XYL_DEVICE_GPU;
+        if (!is_first(plan, rank))
+            continue;
+        gpus++;
+        if (rests && rank == plan->problem.root)
             continue;
         if (rank == plan->problem.rank) {
             writer->part = writer->parts;
@@ -75,6 +111,9 @@ static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
         writer->begin = part_at(plan->count, writer->parts, writer->part);
         writer->end = part_at(plan->count, writer->parts, writer->part + 1);
     }
+    if (gpus > 1)
+        writer->blocks = (uint32_t)xyl_limits_of(plan->context)->device_blocks *
+                         (ranks / gpus);
     return works;
 }
 
@@ -102,6 +141,7 @@ static xyl_cuda_combine_t *combine_next(writer_t *writer, uint64_t elements)
     combine->op = plan->op;
     combine->type = plan->type;
     combine->count = elements;
+    combine->blocks = writer->blocks;
     combine->inputs = combine->results = 0;
     return combine;
 }
@@ -153,13 +193,13 @@ static void write_gathered(writer_t *writer)
     xyl_cuda_combine_t *combine;
     uint32_t block, rank;
 
-    for (block = 0; block < plan->problem.ranks && writer->begin < writer->end;
-         block++) {
-        combine = combine_next(writer, writer->end - writer->begin);
-        add_input(writer, combine, block, writer->begin);
+    for (block = 0; block < plan->problem.ranks && plan->count != 0; block++) {
+        if (!are_together(plan, block, plan->problem.rank))
+            continue;
+        combine = combine_next(writer, plan->count);
+        add_input(writer, combine, block, 0);
         for (rank = 0; rank < plan->problem.ranks; rank++)
-            add_result(writer, combine, rank,
-                       block * plan->count + writer->begin);
+            add_result(writer, combine, rank, block * plan->count);
     }
 }
 
@@ -182,6 +222,22 @@ static void write_prefixes(writer_t *writer)
     }
 }
 
+/* Cuts this worker's part of a block. A block much longer than others is cut
+ * into a part for each worker. */
+static uint64_t cut_block(const writer_t *writer, uint32_t block,
+                          uint64_t *begin_out)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    uint64_t count = plan->counts[block];
+    uint64_t all = plan->input.bytes / plan->element_bytes;
+
+    *begin_out = 0;
+    if (count * plan->problem.ranks <= 2 * all)
+        return are_together(plan, block, plan->problem.rank) ? count : 0;
+    *begin_out = part_at(count, writer->parts, writer->part);
+    return part_at(count, writer->parts, writer->part + 1) - *begin_out;
+}
+
 static void write_scattered(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
@@ -189,12 +245,10 @@ static void write_scattered(writer_t *writer)
     uint32_t block, rank;
 
     for (block = 0; block < plan->problem.ranks; block++) {
-        uint64_t count = plan->counts[block];
-        uint64_t begin = part_at(count, writer->parts, writer->part);
-        uint64_t end = part_at(count, writer->parts, writer->part + 1);
-        if (begin == end)
+        uint64_t begin, count = cut_block(writer, block, &begin);
+        if (count == 0)
             continue;
-        combine = combine_next(writer, end - begin);
+        combine = combine_next(writer, count);
         for (rank = 0; rank < plan->problem.ranks; rank++)
             add_input(writer, combine, rank, plan->places[block] + begin);
         add_result(writer, combine, block, begin);
@@ -222,6 +276,7 @@ static void add_move(writer_t *writer, uint32_t from, uint32_t to,
         return; /* in place */
     if (!writer->is_open) {
         plan->tasks[writer->count].is_moves = 1;
+        plan->tasks[writer->count].does.moves.blocks = writer->blocks;
         plan->tasks[writer->count++].does.moves.count = 0;
     }
     moves = &plan->tasks[writer->count - 1].does.moves;
@@ -260,14 +315,6 @@ static xyl_device_cell_t cell_of(const xyl_device_plan_t *plan, uint32_t from,
     return sent;
 }
 
-static int is_mine(const xyl_device_plan_t *plan, uint32_t from)
-{
-    const xyl_device_offer_t *offer = xyl_device_offer(plan, from);
-
-    return offer->gpu == xyl_device_offer(plan, plan->problem.rank)->gpu &&
-           offer->input_bytes != 0;
-}
-
 static void write_moves(writer_t *writer)
 {
     const xyl_device_plan_t *plan = writer->plan;
@@ -275,8 +322,10 @@ static void write_moves(writer_t *writer)
     uint32_t from, to;
 
     for (from = 0; from < plan->problem.ranks; from++)
-        for (to = 0; to < plan->problem.ranks && is_mine(plan, from); to++) {
-            if (xyl_device_offer(plan, to)->result_bytes == 0)
+        for (to = 0; to < plan->problem.ranks; to++) {
+            if (!are_together(plan, from, plan->problem.rank) ||
+                xyl_device_offer(plan, from)->input_bytes == 0 ||
+                xyl_device_offer(plan, to)->result_bytes == 0)
                 continue;
             cell = cell_of(plan, from, to);
             add_move(writer, from, to, &cell);

@@ -161,6 +161,7 @@ static void copy(staged_t *staged, char *to, const char *from)
     }
     task->is_moves = 1;
     task->does.moves.count = 1;
+    task->does.moves.blocks = 0;
     task->does.moves.move[0] =
         (xyl_cuda_move_t){to, from, message_bytes(staged->plan)};
     staged->tasks = 1;
@@ -176,6 +177,7 @@ static xyl_cuda_combine_t *combine(staged_t *staged)
     does->op = plan->op;
     does->type = plan->type;
     does->count = plan->count;
+    does->blocks = 0;
     does->inputs = 1;
     does->results = 1;
     staged->tasks = 1;

@@ -40,10 +40,11 @@ typedef struct xyl_device_offer {
 typedef struct xyl_device_side {
     uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: it has none */
     const xyl_layout_t *layout;
-    int has_gaps;  /* between blocks: no room may stand for it */
-    int is_copied; /* a room has to stand for it */
-    char *users;   /* where that buffer begins */
-    void *room;    /* stands for the buffer; NULL: it does itself */
+    int has_gaps;           /* between blocks: no room may stand for it */
+    int is_copied;          /* a room has to stand for it */
+    char *users;            /* where that buffer begins */
+    xyl_cuda_place_t place; /* of the buffer, in this call */
+    void *room;             /* stands for the buffer; NULL: it does itself */
 } xyl_device_side_t;
 
 /* The work of one kernel. */

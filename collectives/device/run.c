@@ -73,15 +73,14 @@ static char *side_address(const xyl_device_side_t *side)
            (int64_t)(side->at / side->layout->bytes) * side->layout->extent;
 }
 
-/* 1: another process can open the buffer at `place`, and finds its bytes there;
+/* 1: another process can open the side's buffer, and finds its bytes there;
  * else the buffer is copied. */
 static int is_shared(const xyl_device_plan_t *plan,
-                     const xyl_device_side_t *side,
-                     const xyl_cuda_place_t *place)
+                     const xyl_device_side_t *side)
 {
     return !side->is_copied && side->layout == NULL &&
-           place->kind == XYL_CUDA_KIND_DEVICE && place->is_exportable &&
-           place->device == plan->device;
+           side->place.kind == XYL_CUDA_KIND_DEVICE &&
+           side->place.is_exportable && side->place.device == plan->device;
 }
 
 /* Names the side's buffer, or its room, for other ranks. 0: it cannot. */
@@ -89,11 +88,10 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
                       xyl_device_name_t *name)
 {
     char *address = side_address(side);
-    xyl_cuda_place_t place;
+    xyl_cuda_place_t place = side->place;
     int error;
 
-    plan->library->find(address, &place);
-    if (!is_shared(plan, side, &place)) {
+    if (!is_shared(plan, side)) {
         /* Kernels move elements with gaps, and do not see all of the host's
          * memory. */
         if (side->has_gaps ||
@@ -116,14 +114,10 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
 /* Names a room for other ranks, in place of the buffers. 0: it cannot. */
 static int room_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 {
-    xyl_cuda_place_t input = {.kind = XYL_CUDA_KIND_HOST}, result = input, room;
+    xyl_cuda_place_t room;
 
-    if (plan->input.bytes != 0)
-        plan->library->find(side_address(&plan->input), &input);
-    if (plan->result.bytes != 0)
-        plan->library->find(side_address(&plan->result), &result);
-    if ((plan->input.bytes != 0 && !is_shared(plan, &plan->input, &input)) ||
-        (plan->result.bytes != 0 && !is_shared(plan, &plan->result, &result)))
+    if ((plan->input.bytes != 0 && !is_shared(plan, &plan->input)) ||
+        (plan->result.bytes != 0 && !is_shared(plan, &plan->result)))
         return 0;
     plan->room =
         xyl_device_room_take(plan->context, plan->library, plan->device,
@@ -165,29 +159,32 @@ static int side_copy(const xyl_device_plan_t *plan,
                             into_room ? side->at : 0, side->bytes);
 }
 
-/* 1: the side lies in memory of a GPU, whose device becomes the plan's. */
-static int find_device(xyl_device_plan_t *plan, const xyl_device_side_t *side)
+/* Finds the side's place. 1: the side lies in memory of a GPU, whose device
+ * becomes the plan's. */
+static int find_device(xyl_device_plan_t *plan, xyl_device_side_t *side)
 {
-    xyl_cuda_place_t place;
-
     if (side->bytes == 0)
         return 0;
-    plan->library->find(side_address(side), &place);
-    if (place.kind != XYL_CUDA_KIND_DEVICE &&
-        place.kind != XYL_CUDA_KIND_MANAGED)
+    plan->library->find(side_address(side), &side->place);
+    if (side->place.kind != XYL_CUDA_KIND_DEVICE &&
+        side->place.kind != XYL_CUDA_KIND_MANAGED)
         return 0;
-    plan->device = place.device;
+    plan->device = side->place.device;
     return 1;
 }
 
 static xyl_device_kind_t kind_of(xyl_device_plan_t *plan)
 {
+    int has_gpu = 0;
+
     if (plan->input.bytes == 0 && plan->result.bytes == 0)
         return XYL_DEVICE_NOTHING;
-    if (plan->library != NULL &&
-        (find_device(plan, &plan->input) || find_device(plan, &plan->result)))
-        return XYL_DEVICE_GPU;
-    return XYL_DEVICE_HOST;
+    if (plan->library != NULL) {
+        has_gpu = find_device(plan, &plan->result);
+        has_gpu |=
+            find_device(plan, &plan->input); /* its device is the plan's */
+    }
+    return has_gpu ? XYL_DEVICE_GPU : XYL_DEVICE_HOST;
 }
 
 static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)

@@ -14,25 +14,19 @@ struct operands_t {
     void *result[XYL_CUDA_OPERANDS_MAX];
 };
 
-/* Begins a kernel; `elements` of the kernel's type. */
-typedef void (*combine_fn)(cudaStream_t stream, int processors,
+/* Begins a kernel of `blocks` at most; `elements` of the kernel's type. */
+typedef void (*combine_fn)(cudaStream_t stream, uint64_t blocks,
                            const operands_t &operands, uint64_t elements);
 
-struct combine_entry_t {
-    combine_fn begin; /* NULL: not defined */
-    uint32_t
-        per_element; /* elements of the kernel's type in one of the call's */
-};
-
-/* Each is in a file of its own: nvcc works on them side by side. NULL entries
- * where they know nothing of it. */
-combine_entry_t combine_of_integers(uint32_t op, uint32_t type);
-combine_entry_t combine_of_orders(uint32_t op, uint32_t type);
-combine_entry_t combine_of_floats(uint32_t op, uint32_t type);
+/* Each is in a file of its own: nvcc works on them side by side. NULL: the file
+ * has no kernel for it. */
+combine_fn combine_of_integers(uint32_t op, uint32_t type);
+combine_fn combine_of_orders(uint32_t op, uint32_t type);
+combine_fn combine_of_floats(uint32_t op, uint32_t type);
 
 /* ---- kernels ---- */
 
-enum { THREADS = 512, BLOCKS_PER_PROCESSOR = 4, PACK_BYTES = 16, UNROLL = 4 };
+enum { THREADS = 512, PACK_BYTES = 16, FLIGHT = 8 };
 
 /* Numbers are combined as what they are; some are wider in between. */
 template <class T> struct plain_t {
@@ -59,44 +53,52 @@ __device__ T combine_one(const operands_t &operands, uint64_t i)
         Form::widen(static_cast<const T *>(operands.input[0])[i]);
 
     for (uint32_t k = 1; k < operands.inputs; k++)
-        sum = Op::apply(sum,
-                        Form::widen(static_cast<const T *>(operands.input[k])[i]));
+        sum = Op::apply(
+            sum, Form::widen(static_cast<const T *>(operands.input[k])[i]));
     return Form::narrow(sum);
 }
 
 template <class T, class Op, class Form>
+__device__ void combine_pack(typename Form::wide sum[pack_t<T>::COUNT],
+                             const pack_t<T> &in, bool is_first)
+{
+#pragma unroll
+    for (int e = 0; e < pack_t<T>::COUNT; e++)
+        sum[e] = is_first ? Form::widen(in.at[e])
+                          : Op::apply(sum[e], Form::widen(in.at[e]));
+}
+
+/* Loads packs of up to GROUP inputs, then combines them in order. Each thread
+ * waits for FLIGHT packs at a time, so few blocks keep a link between GPUs
+ * full. */
+template <class T, class Op, class Form, int GROUP>
 __global__ void __launch_bounds__(THREADS)
     combine_kernel(const __grid_constant__ operands_t operands, uint64_t packs,
                    uint64_t count)
 {
     typedef pack_t<T> pack;
+    enum { UNROLL = FLIGHT / GROUP };
     uint64_t self = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     uint64_t all = uint64_t(gridDim.x) * THREADS;
 
     for (uint64_t first = self; first < packs; first += all * UNROLL) {
         typename Form::wide sum[UNROLL][pack::COUNT];
+        for (uint32_t group = 0; group < operands.inputs; group += GROUP) {
+            pack in[GROUP][UNROLL];
 #pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            uint64_t i = first + u * all;
-            if (i >= packs)
-                break;
-            pack in = static_cast<const pack *>(operands.input[0])[i];
+            for (int k = 0; k < GROUP; k++)
 #pragma unroll
-            for (int e = 0; e < pack::COUNT; e++)
-                sum[u][e] = Form::widen(in.at[e]);
-        }
-        for (uint32_t k = 1; k < operands.inputs; k++) {
-            pack in[UNROLL];
+                for (int u = 0; u < UNROLL; u++)
+                    if (group + k < operands.inputs && first + u * all < packs)
+                        in[k][u] = static_cast<const pack *>(
+                            operands.input[group + k])[first + u * all];
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++)
-                if (first + u * all < packs)
-                    in[u] = static_cast<const pack *>(
-                        operands.input[k])[first + u * all];
+            for (int k = 0; k < GROUP; k++)
+                if (group + k < operands.inputs)
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++)
-#pragma unroll
-                for (int e = 0; e < pack::COUNT; e++)
-                    sum[u][e] = Op::apply(sum[u][e], Form::widen(in[u].at[e]));
+                    for (int u = 0; u < UNROLL; u++)
+                        combine_pack<T, Op, Form>(sum[u], in[k][u],
+                                                  group + k == 0);
         }
 #pragma unroll
         for (int u = 0; u < UNROLL; u++) {
@@ -129,25 +131,26 @@ static inline bool is_aligned(const operands_t &operands)
 }
 
 template <class T, class Op, class Form>
-void combine_begin(cudaStream_t stream, int processors,
+void combine_begin(cudaStream_t stream, uint64_t blocks,
                    const operands_t &operands, uint64_t count)
 {
     uint64_t packs = is_aligned(operands) ? count / pack_t<T>::COUNT : 0;
-    uint64_t threads = packs != 0 ? packs / UNROLL + 1 : count;
-    uint64_t blocks = (threads + THREADS - 1) / THREADS;
-    uint64_t most = uint64_t(processors) * BLOCKS_PER_PROCESSOR;
+    uint64_t threads = packs != 0 ? packs : count;
+    uint64_t useful = (threads + THREADS - 1) / THREADS;
 
-    combine_kernel<T, Op, Form>
-        <<<unsigned(blocks < most ? blocks : most), THREADS, 0, stream>>>(
-            operands, packs, count);
+    if (useful > blocks)
+        useful = blocks;
+    if (operands.inputs <= 2)
+        combine_kernel<T, Op, Form, 2>
+            <<<unsigned(useful), THREADS, 0, stream>>>(operands, packs, count);
+    else
+        combine_kernel<T, Op, Form, 4>
+            <<<unsigned(useful), THREADS, 0, stream>>>(operands, packs, count);
 }
 
-template <class T, class Op, class Form = plain_t<T>>
-combine_entry_t combine_entry(uint32_t per_element = 1)
+template <class T, class Op, class Form = plain_t<T>> combine_fn combine_by()
 {
-    combine_entry_t entry = {combine_begin<T, Op, Form>, per_element};
-
-    return entry;
+    return combine_begin<T, Op, Form>;
 }
 
 #endif

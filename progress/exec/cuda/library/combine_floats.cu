@@ -67,32 +67,30 @@ struct bfloat16_t {
     }
 };
 
-static const combine_entry_t none = {nullptr, 0};
-
-template <class T, class Form> static combine_entry_t real(uint32_t op)
+template <class T, class Form> static combine_fn real(uint32_t op)
 {
     switch (op) {
     case XYLEM_SUM:
-        return combine_entry<T, sum_t, Form>();
+        return combine_by<T, sum_t, Form>();
     case XYLEM_PROD:
-        return combine_entry<T, prod_t, Form>();
+        return combine_by<T, prod_t, Form>();
     case XYLEM_MIN:
-        return combine_entry<T, min_t, Form>();
+        return combine_by<T, min_t, Form>();
     case XYLEM_MAX:
-        return combine_entry<T, max_t, Form>();
+        return combine_by<T, max_t, Form>();
     default:
-        return none;
+        return nullptr;
     }
 }
 
-template <class T> static combine_entry_t complex(uint32_t op)
+template <class T> static combine_fn complex(uint32_t op)
 {
     if (op == XYLEM_SUM)
-        return combine_entry<complex_t<T>, sum_t>();
-    return op == XYLEM_PROD ? combine_entry<complex_t<T>, prod_t>() : none;
+        return combine_by<complex_t<T>, sum_t>();
+    return op == XYLEM_PROD ? combine_by<complex_t<T>, prod_t>() : nullptr;
 }
 
-combine_entry_t combine_of_floats(uint32_t op, uint32_t type)
+combine_fn combine_of_floats(uint32_t op, uint32_t type)
 {
     switch (type) {
     case XYLEM_FLOAT16:
@@ -108,6 +106,6 @@ combine_entry_t combine_of_floats(uint32_t op, uint32_t type)
     case XYLEM_COMPLEX_FLOAT64:
         return complex<double>(op);
     default:
-        return none;
+        return nullptr;
     }
 }

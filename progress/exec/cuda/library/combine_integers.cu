@@ -65,37 +65,35 @@ struct wide16_t {
     }
 };
 
-static const combine_entry_t none = {nullptr, 0};
-
-template <class T, class Form> static combine_entry_t of_width(uint32_t op)
-{
-    switch (op) {
-    case XYLEM_SUM:
-        return combine_entry<T, sum_t, Form>();
-    case XYLEM_PROD:
-        return combine_entry<T, prod_t, Form>();
-    case XYLEM_LAND:
-        return combine_entry<T, land_t>();
-    case XYLEM_LOR:
-        return combine_entry<T, lor_t>();
-    case XYLEM_LXOR:
-        return combine_entry<T, lxor_t>();
-    default:
-        return none;
-    }
-}
-
-static combine_entry_t of_bytes(uint32_t op, uint32_t bytes)
+template <class T> static combine_fn of_bits(uint32_t op)
 {
     switch (op) {
     case XYLEM_BAND:
-        return combine_entry<uint8_t, band_t>(bytes);
+        return combine_by<T, band_t>();
     case XYLEM_BOR:
-        return combine_entry<uint8_t, bor_t>(bytes);
+        return combine_by<T, bor_t>();
     case XYLEM_BXOR:
-        return combine_entry<uint8_t, bxor_t>(bytes);
+        return combine_by<T, bxor_t>();
     default:
-        return none;
+        return nullptr;
+    }
+}
+
+template <class T, class Form> static combine_fn of_width(uint32_t op)
+{
+    switch (op) {
+    case XYLEM_SUM:
+        return combine_by<T, sum_t, Form>();
+    case XYLEM_PROD:
+        return combine_by<T, prod_t, Form>();
+    case XYLEM_LAND:
+        return combine_by<T, land_t>();
+    case XYLEM_LOR:
+        return combine_by<T, lor_t>();
+    case XYLEM_LXOR:
+        return combine_by<T, lxor_t>();
+    default:
+        return of_bits<T>(op);
     }
 }
 
@@ -104,35 +102,27 @@ static bool is_logical(uint32_t op)
     return op == XYLEM_LAND || op == XYLEM_LOR || op == XYLEM_LXOR;
 }
 
-static bool is_bitwise(uint32_t op)
-{
-    return op == XYLEM_BAND || op == XYLEM_BOR || op == XYLEM_BXOR;
-}
-
-combine_entry_t combine_of_integers(uint32_t op, uint32_t type)
+combine_fn combine_of_integers(uint32_t op, uint32_t type)
 {
     switch (type) {
     case XYLEM_BYTE:
-        return of_bytes(op, 1);
+        return of_bits<uint8_t>(op);
     case XYLEM_BOOL:
-        return is_logical(op) ? of_width<uint8_t, plain_t<uint8_t>>(op) : none;
+        return is_logical(op) ? of_width<uint8_t, plain_t<uint8_t>>(op)
+                              : nullptr;
     case XYLEM_INT8:
     case XYLEM_UINT8:
-        return is_bitwise(op) ? of_bytes(op, 1)
-                              : of_width<uint8_t, plain_t<uint8_t>>(op);
+        return of_width<uint8_t, plain_t<uint8_t>>(op);
     case XYLEM_INT16:
     case XYLEM_UINT16:
-        return is_bitwise(op) ? of_bytes(op, 2)
-                              : of_width<uint16_t, wide16_t>(op);
+        return of_width<uint16_t, wide16_t>(op);
     case XYLEM_INT32:
     case XYLEM_UINT32:
-        return is_bitwise(op) ? of_bytes(op, 4)
-                              : of_width<uint32_t, plain_t<uint32_t>>(op);
+        return of_width<uint32_t, plain_t<uint32_t>>(op);
     case XYLEM_INT64:
     case XYLEM_UINT64:
-        return is_bitwise(op) ? of_bytes(op, 8)
-                              : of_width<uint64_t, plain_t<uint64_t>>(op);
+        return of_width<uint64_t, plain_t<uint64_t>>(op);
     default:
-        return none;
+        return nullptr;
     }
 }

@@ -37,23 +37,21 @@ struct maxloc_t {
     }
 };
 
-static const combine_entry_t none = {nullptr, 0};
-
-template <class T> static combine_entry_t ordered(uint32_t op)
+template <class T> static combine_fn ordered(uint32_t op)
 {
     if (op == XYLEM_MIN)
-        return combine_entry<T, min_t>();
-    return op == XYLEM_MAX ? combine_entry<T, max_t>() : none;
+        return combine_by<T, min_t>();
+    return op == XYLEM_MAX ? combine_by<T, max_t>() : nullptr;
 }
 
-template <class T> static combine_entry_t paired(uint32_t op)
+template <class T> static combine_fn paired(uint32_t op)
 {
     if (op == XYLEM_MINLOC)
-        return combine_entry<pair_t<T>, minloc_t>();
-    return op == XYLEM_MAXLOC ? combine_entry<pair_t<T>, maxloc_t>() : none;
+        return combine_by<pair_t<T>, minloc_t>();
+    return op == XYLEM_MAXLOC ? combine_by<pair_t<T>, maxloc_t>() : nullptr;
 }
 
-combine_entry_t combine_of_orders(uint32_t op, uint32_t type)
+combine_fn combine_of_orders(uint32_t op, uint32_t type)
 {
     switch (type) {
     case XYLEM_INT8:
@@ -83,6 +81,6 @@ combine_entry_t combine_of_orders(uint32_t op, uint32_t type)
     case XYLEM_PAIR_FLOAT64_INT:
         return paired<double>(op);
     default:
-        return none;
+        return nullptr;
     }
 }

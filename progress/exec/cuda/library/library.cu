@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/xylem.h"
 #include "progress/exec/cuda/library/combine.cuh"
 #include "progress/exec/cuda/library/library.h"
 
 enum { REPACK_THREADS = 256, REPACK_BLOCKS_PER_PROCESSOR = 8 };
-enum { MOVE_THREADS = 256, MOVE_UNROLL = 4, MOVE_BLOCKS_PER_PROCESSOR = 8 };
+enum { MOVE_THREADS = 512, MOVE_UNROLL = 4, MOVE_BLOCKS_PER_PROCESSOR = 4 };
+enum { COMBINE_BLOCKS_PER_PROCESSOR = 4 };
 
 struct xyl_cuda_stream {
     int device;
@@ -350,29 +352,53 @@ static int repack(xyl_cuda_stream_t *stream, const xyl_cuda_repack_t *repack)
 
 /* ---- reductions ---- */
 
-static combine_entry_t combine_find(uint32_t op, uint32_t type)
+static combine_fn combine_find(uint32_t op, uint32_t type)
 {
-    combine_entry_t entry = combine_of_floats(op, type);
+    combine_fn begin = combine_of_floats(op, type);
 
-    if (entry.begin == nullptr)
-        entry = combine_of_orders(op, type);
-    return entry.begin != nullptr ? entry : combine_of_integers(op, type);
+    if (begin == nullptr)
+        begin = combine_of_orders(op, type);
+    return begin != nullptr ? begin : combine_of_integers(op, type);
 }
 
 static int combines(uint32_t op, uint32_t type)
 {
-    return combine_find(op, type).begin != nullptr;
+    return combine_find(op, type) != nullptr;
+}
+
+/* Bytes are combined as the widest integers that all operands begin with. */
+static uint32_t wide_type(const xyl_cuda_combine_t *combine, uint64_t *count)
+{
+    uint64_t bits = combine->count;
+
+    if (combine->type != XYLEM_BYTE)
+        return combine->type;
+    for (uint32_t k = 0; k < combine->inputs; k++)
+        bits |= reinterpret_cast<uintptr_t>(combine->input[k]);
+    for (uint32_t k = 0; k < combine->results; k++)
+        bits |= reinterpret_cast<uintptr_t>(combine->result[k]);
+    if (bits % 4 != 0)
+        return XYLEM_BYTE;
+    *count /= bits % 8 == 0 ? 8 : 4;
+    return bits % 8 == 0 ? XYLEM_UINT64 : XYLEM_UINT32;
+}
+
+static uint64_t blocks_of(const xyl_cuda_stream_t *stream, uint32_t most,
+                          uint32_t per_processor)
+{
+    return most != 0 ? most : uint64_t(stream->processors) * per_processor;
 }
 
 static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
 {
     on_device here(stream->device);
-    combine_entry_t entry = combine_find(combine->op, combine->type);
+    uint64_t count = combine->count;
+    combine_fn begin = combine_find(combine->op, wide_type(combine, &count));
     operands_t operands;
 
-    if (entry.begin == nullptr)
+    if (begin == nullptr)
         return static_cast<int>(cudaErrorInvalidValue);
-    if (combine->count == 0)
+    if (count == 0)
         return 0;
     operands.inputs = combine->inputs;
     operands.results = combine->results;
@@ -380,8 +406,9 @@ static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
            combine->inputs * sizeof *combine->input);
     memcpy(operands.result, combine->result,
            combine->results * sizeof *combine->result);
-    entry.begin(stream->stream, stream->processors, operands,
-                combine->count * entry.per_element);
+    begin(stream->stream,
+          blocks_of(stream, combine->blocks, COMBINE_BLOCKS_PER_PROCESSOR),
+          operands, count);
     return outcome(cudaGetLastError());
 }
 
@@ -434,19 +461,21 @@ __global__ void __launch_bounds__(MOVE_THREADS)
 static int move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
 {
     on_device here(stream->device);
-    uint64_t longest = 0, each = 16 * MOVE_UNROLL * MOVE_THREADS, blocks;
-    uint64_t most = uint64_t(stream->processors) * MOVE_BLOCKS_PER_PROCESSOR;
+    uint64_t longest = 0, each = 16 * MOVE_THREADS, useful;
+    uint64_t most =
+        blocks_of(stream, moves->blocks, MOVE_BLOCKS_PER_PROCESSOR) /
+        moves->count;
 
-    for (uint64_t i = 0; i < moves->count; i++)
+    for (uint32_t i = 0; i < moves->count; i++)
         if (moves->move[i].bytes > longest)
             longest = moves->move[i].bytes;
     if (longest == 0)
         return 0;
-    most = most / moves->count + 1;
-    blocks = (longest + each - 1) / each;
-    move_kernel<<<dim3(unsigned(blocks < most ? blocks : most),
-                       unsigned(moves->count)),
-                  MOVE_THREADS, 0, stream->stream>>>(*moves);
+    useful = (longest + each - 1) / each;
+    if (useful > most)
+        useful = most != 0 ? most : 1;
+    move_kernel<<<dim3(unsigned(useful), moves->count), MOVE_THREADS, 0,
+                  stream->stream>>>(*moves);
     return outcome(cudaGetLastError());
 }
 

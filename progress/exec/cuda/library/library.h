@@ -14,7 +14,7 @@
 #include "progress/exec/pieces.h"
 
 enum {
-    XYL_CUDA_LIBRARY_VERSION = 3,
+    XYL_CUDA_LIBRARY_VERSION = 4,
     XYL_CUDA_MARKS = 16,        /* per stream */
     XYL_CUDA_OPERANDS_MAX = 64, /* inputs, and results, per reduction */
     XYL_CUDA_MOVES_MAX = 64,    /* per kernel */
@@ -55,6 +55,7 @@ typedef struct xyl_cuda_repack {
 typedef struct xyl_cuda_combine {
     uint32_t op, type;        /* xylem_op_t, xylem_type_t */
     uint32_t inputs, results; /* 1 ... XYL_CUDA_OPERANDS_MAX */
+    uint32_t blocks; /* of the kernel, at most; 0: as the device decides */
     const void *input[XYL_CUDA_OPERANDS_MAX];
     void *result[XYL_CUDA_OPERANDS_MAX];
     uint64_t count;
@@ -68,7 +69,8 @@ typedef struct xyl_cuda_move {
 } xyl_cuda_move_t;
 
 typedef struct xyl_cuda_moves {
-    uint64_t count; /* 1 ... XYL_CUDA_MOVES_MAX */
+    uint32_t count;  /* 1 ... XYL_CUDA_MOVES_MAX */
+    uint32_t blocks; /* of the kernel, at most; 0: as the device decides */
     xyl_cuda_move_t move[XYL_CUDA_MOVES_MAX];
 } xyl_cuda_moves_t;
 
