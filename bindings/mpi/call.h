@@ -150,8 +150,6 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
  * that the program may free soon is read into `brief`, without layout, and
  * nothing is kept. */
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
-/* MPI's own type in the table, or NULL; takes no lock. */
-xmpi_type_t *xmpi_type_named(MPI_Datatype handle);
 
 /* How many arguments of each kind a type was made with; `counts` are those of
  * MPI_Count. */
@@ -275,10 +273,11 @@ int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm);
 /* Sets the neighbours of a call and the lengths of its blocks. */
 void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
                         uint64_t received_bytes, xylem_coll_args_t *args);
-/* Takes xylem's hints from an info object; collective over the communicator. */
-void xmpi_hints_take(MPI_Comm handle, MPI_Info info);
+/* Takes xylem's hints from an info object. */
 void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info);
 void xmpi_hints_drop(xmpi_hints_t *hints);
+/* Writes them into an info object of the host's; NULL: there are none. */
+void xmpi_hints_tell(const xmpi_hints_t *hints, MPI_Info info);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
 /* Begins a failed call again without its hints; `status` if it had none. */
 typedef xylem_status_t (*xmpi_begin_fn)(xylem_team_t *team,
@@ -349,8 +348,11 @@ unsigned xmpi_hook(void);
 void xmpi_progress(void);
 /* Gives the host a turn if the program has windows: windows.c. */
 void xmpi_windows_progress(void);
-/* Has xmpi_hook called while the program is in MPI; 0: it cannot be. */
-int xmpi_hook_install(void);
+/* Has xmpi_hook called while the program is in MPI, which was initialised with
+ * the thread level; 0: it cannot be. The hook calls `turn_end` in its turns. */
+int xmpi_hook_install(int thread_level, void (*turn_end)(void));
+/* Whether the functions that wait for requests have to call the hook. */
+int xmpi_hook_is_polled(void);
 void xmpi_hook_remove(void);
 /* `self` goes away: the hook uses the binding's present one instead. */
 void xmpi_hook_leave(MPI_Comm self);
@@ -452,6 +454,12 @@ typedef struct xmpi_state {
 
 extern xmpi_state_t xmpi_state;
 
+/* NULL: there is no context, not yet or not any more. */
+static inline xylem_context_t *xmpi_context(void)
+{
+    return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+}
+
 /* Set by each error on the binding's own communicators. It is needed because
  * MPICH with the standard ABI returns MPI_SUCCESS after an error handler. */
 extern _Thread_local int xmpi_has_erred;
@@ -473,8 +481,10 @@ MPI_Comm xmpi_comm_of_session(const char *pset, const char *name);
  * line says so, and all ranks get 0, or the job ends. */
 int xmpi_guard_passes(void);
 
-/* The host's collectives, for the binding's own use. A waiting rank yields a
- * shared core, which MPICH by itself never does. Return MPI's code. */
+/* The host's collectives, for the binding's own use, and the end of one that
+ * does not block. A waiting rank yields a shared core, which MPICH by itself
+ * never does. Return MPI's code. */
+int xmpi_exchange_finish(MPI_Request *request);
 int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm);
 int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
                     MPI_Op op, MPI_Comm comm);

@@ -49,8 +49,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
         return;
     xmpi_tags_drop(comm->tags);
     /* The end of the context has ended its teams. */
-    if (comm->team != NULL && !comm->is_world_team &&
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
+    if (comm->team != NULL && !comm->is_world_team && xmpi_context() != NULL)
         xylem_team_destroy(comm->team);
     xmpi_hints_drop(comm->hints);
     free(comm->sources);
@@ -125,16 +124,23 @@ static int is_of_job(MPI_Comm handle, int size, int *relation)
     return is_good;
 }
 
-/* `is_of_parent`: all its ranks are in a communicator that is of the job. */
-static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
+static xmpi_comm_t *comm_new(MPI_Comm handle)
 {
     xmpi_comm_t *comm = xmpi_memory(1, sizeof *comm);
-    int is_inter = 0, relation = MPI_UNEQUAL;
 
     comm->handle = handle;
     comm->fate = XMPI_NO_TEAM;
     comm->calls_to_retry = RETRY_FIRST;
     atomic_init(&comm->users, 1);
+    return comm;
+}
+
+/* `is_of_parent`: all its ranks are in a communicator that is of the job. */
+static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
+{
+    xmpi_comm_t *comm = comm_new(handle);
+    int is_inter = 0, relation = MPI_UNEQUAL;
+
     if (xmpi_host.Comm_test_inter(handle, &is_inter) != MPI_SUCCESS ||
         xmpi_host.Comm_rank(handle, &comm->rank) != MPI_SUCCESS ||
         xmpi_host.Comm_size(handle, &comm->size) != MPI_SUCCESS)
@@ -280,8 +286,7 @@ static void comm_has_team(xmpi_comm_t *comm)
 /* Collective over the communicator; the same result on all ranks. */
 static void comm_ask(xmpi_comm_t *comm)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    xylem_context_t *context = xmpi_context();
 
     if (context == NULL && !xmpi_guard_passes()) {
         comm->state = XMPI_COMM_HOST;
@@ -392,17 +397,13 @@ static void comm_join(xmpi_comm_t *comm, const xmpi_comm_t *parent)
 
 static xmpi_comm_t *comm_alike(const xmpi_comm_t *parent, MPI_Info info)
 {
-    xmpi_comm_t *comm = xmpi_memory(1, sizeof *comm);
+    xmpi_comm_t *comm = comm_new(MPI_COMM_NULL);
 
-    comm->handle = MPI_COMM_NULL;
     comm->state = XMPI_COMM_JOINING;
-    comm->fate = XMPI_NO_TEAM;
-    comm->calls_to_retry = RETRY_FIRST;
     comm->rank = parent->rank;
     comm->size = parent->size;
     comm->spans_world = parent->spans_world;
     comm->is_of_session = parent->is_of_session;
-    atomic_init(&comm->users, 1);
     xmpi_hints_set(comm, info);
     return comm;
 }
@@ -535,6 +536,40 @@ int xmpi_Comm_revoke(MPI_Comm handle)
     return code;
 }
 
+/* ---- hints ---- */
+
+/* Collective over the communicator. */
+static void hints_take(MPI_Comm handle, MPI_Info info)
+{
+    xmpi_comm_t *comm;
+
+    if (info == MPI_INFO_NULL || handle == MPI_COMM_NULL)
+        return;
+    comm = xmpi_comm_find(handle);
+    if (comm != NULL)
+        xmpi_hints_set(comm, info);
+}
+
+int xmpi_Comm_set_info(MPI_Comm handle, MPI_Info info)
+{
+    int code = xmpi_host.Comm_set_info(handle, info);
+
+    if (code == MPI_SUCCESS)
+        hints_take(handle, info);
+    return code;
+}
+
+int xmpi_Comm_get_info(MPI_Comm handle, MPI_Info *info)
+{
+    int code = xmpi_host.Comm_get_info(handle, info);
+    const xmpi_comm_t *comm =
+        code == MPI_SUCCESS ? xmpi_comm_find(handle) : NULL;
+
+    if (comm != NULL)
+        xmpi_hints_tell(comm->hints, *info);
+    return code;
+}
+
 /* ---- communicators made of others ---- */
 
 /* The origin of a new communicator, the same on all ranks. */
@@ -655,7 +690,7 @@ static int with_team(int code, source_t source, MPI_Info info,
     else if (source.is_connected && comm != NULL &&
              comm->state == XMPI_COMM_NEW)
         comm_ask(comm);
-    xmpi_hints_take(*made, info);
+    hints_take(*made, info);
     return code;
 }
 

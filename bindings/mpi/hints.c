@@ -93,17 +93,6 @@ void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info)
     comm->hints = hints;
 }
 
-void xmpi_hints_take(MPI_Comm handle, MPI_Info info)
-{
-    xmpi_comm_t *comm;
-
-    if (info == MPI_INFO_NULL || handle == MPI_COMM_NULL)
-        return;
-    comm = xmpi_comm_find(handle);
-    if (comm != NULL)
-        xmpi_hints_set(comm, info);
-}
-
 void xmpi_hints_drop(xmpi_hints_t *hints)
 {
     xmpi_hints_t *before;
@@ -145,17 +134,6 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
     return status;
 }
 
-/* ---- MPI_Comm_set_info, MPI_Comm_get_info ---- */
-
-int xmpi_Comm_set_info(MPI_Comm handle, MPI_Info info)
-{
-    int code = xmpi_host.Comm_set_info(handle, info);
-
-    if (code == MPI_SUCCESS)
-        xmpi_hints_take(handle, info);
-    return code;
-}
-
 /* Some MPI libraries keep and copy keys that they do not know, even several
  * times each. */
 static void key_delete(MPI_Info info, const char *key)
@@ -169,16 +147,13 @@ static void key_delete(MPI_Info info, const char *key)
         ;
 }
 
-int xmpi_Comm_get_info(MPI_Comm handle, MPI_Info *info)
+void xmpi_hints_tell(const xmpi_hints_t *hints, MPI_Info info)
 {
-    int code = xmpi_host.Comm_get_info(handle, info), key;
-    const xmpi_comm_t *comm =
-        code == MPI_SUCCESS ? xmpi_comm_find(handle) : NULL;
+    int key;
 
-    for (key = 0; comm != NULL && key < KEYS; key++) {
-        key_delete(*info, keys[key]);
-        if (comm->hints != NULL && comm->hints->said[key][0] != '\0')
-            xmpi_host.Info_set(*info, keys[key], comm->hints->said[key]);
+    for (key = 0; key < KEYS; key++) {
+        key_delete(info, keys[key]);
+        if (hints != NULL && hints->said[key][0] != '\0')
+            xmpi_host.Info_set(info, keys[key], hints->said[key]);
     }
-    return code;
 }

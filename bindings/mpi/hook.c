@@ -35,7 +35,8 @@ enum {
     REST_NS = 10000000 /* between turns while nothing is under way */
 };
 
-static _Atomic uint32_t active; /* operations that are not finished */
+static void (*hook_turn_end)(void); /* there is one if there is a context */
+static _Atomic uint32_t active;     /* operations that are not finished */
 static xyl_queue_t done;
 static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 
@@ -123,7 +124,7 @@ static unsigned data_move(void)
 
     if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
         return 0;
-    context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    context = xmpi_context();
     if (context != NULL &&
         atomic_load_explicit(&host_ops, memory_order_seq_cst) == 0)
         turned = xylem_progress(context);
@@ -140,14 +141,13 @@ unsigned xmpi_hook(void)
 
     if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
         return 0;
-    context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    context = xmpi_context();
     /* Messages may need a turn now and then although no call is under way. */
     if (context != NULL &&
         (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
         turned = xylem_progress(context);
         xyl_queue_run(&done);
-        xmpi_comms_join();
-        xmpi_persistents_look();
+        hook_turn_end();
         idle = turned != 0 ? 0 : idle + 1;
         yields = xmpi_state.shares_cores && idle > YIELD_AFTER_TURNS;
     }
@@ -275,19 +275,23 @@ static int hook_by_thread(int finishes)
 {
     ticker.finishes = finishes;
     atomic_store_explicit(&ticker.stop, 0, memory_order_relaxed);
-    if (!finishes)
-        xmpi_waits_take(1);
     ticker.runs = pthread_create(&ticker.thread, NULL, ticker_run, NULL) == 0;
     return ticker.runs;
 }
 
-int xmpi_hook_install(void)
+int xmpi_hook_is_polled(void)
 {
+    return ticker.runs && !ticker.finishes;
+}
+
+int xmpi_hook_install(int thread_level, void (*turn_end)(void))
+{
+    hook_turn_end = turn_end;
     if (!beacon_light())
         return 0;
     if (xmpi_host.progress_register != NULL)
         return xmpi_host.progress_register(hook_of_host) == 0;
-    if (xmpi_thread_level() == MPI_THREAD_MULTIPLE)
+    if (thread_level == MPI_THREAD_MULTIPLE)
         return hook_by_thread(1);
     /* With sessions MPICH 4.2 takes locks at every thread level. */
     return (xmpi_state.has_world && hook_into_ucx()) || hook_by_thread(0);

@@ -1,6 +1,7 @@
 #include "bindings/mpi/call.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 
 xmpi_host_t xmpi_host;
 const xmpi_front_t *xmpi_front;
+xmpi_state_t xmpi_state = {
+    .world = MPI_COMM_NULL, .self = MPI_COMM_NULL, .job_group = MPI_GROUP_NULL};
 
 typedef struct wanted {
     const char *name;
@@ -103,4 +106,69 @@ void *xmpi_memory(size_t count, size_t bytes)
         return memory;
     fprintf(stderr, "xylem-mpi: no memory for %zu * %zu bytes\n", count, bytes);
     abort();
+}
+
+_Thread_local int xmpi_has_erred;
+
+/* An error handler that returns. MPI_ERRORS_RETURN is not the same number in
+ * all libraries that offer the standard ABI. */
+static void error_return(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    xmpi_has_erred = 1;
+}
+
+int xmpi_errhandler_make(MPI_Errhandler *handler)
+{
+    return xmpi_host.Comm_create_errhandler(error_return, handler);
+}
+
+void xmpi_errors_return(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+
+    if (xmpi_errhandler_make(&handler) != MPI_SUCCESS)
+        return;
+    xmpi_host.Comm_set_errhandler(comm, handler);
+    xmpi_host.Errhandler_free(&handler);
+}
+
+/* ---- exchange ---- */
+
+int xmpi_exchange_finish(MPI_Request *request)
+{
+    int code = MPI_SUCCESS, flag = 0;
+
+    while (code == MPI_SUCCESS && !flag) {
+        code = xmpi_host.Test(request, &flag, MPI_STATUS_IGNORE);
+        if (!flag && xmpi_state.shares_cores)
+            sched_yield();
+    }
+    return code;
+}
+
+int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                   MPI_BYTE, comm);
+    code = xmpi_host.Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                MPI_BYTE, comm, &request);
+    return code == MPI_SUCCESS ? xmpi_exchange_finish(&request) : code;
+}
+
+int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allreduce(mine, all, count, type, op, comm);
+    code = xmpi_host.Iallreduce(mine, all, count, type, op, comm, &request);
+    return code == MPI_SUCCESS ? xmpi_exchange_finish(&request) : code;
 }

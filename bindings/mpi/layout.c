@@ -407,29 +407,34 @@ static int layout_of_named(xylem_context_t *context, MPI_Datatype handle,
                XYLEM_OK;
 }
 
+/* Replaces *made by one element of it, `displ` bytes from the beginning. */
+static int layout_place(xylem_context_t *context, int64_t displ, int64_t extent,
+                        xylem_type_t *made)
+{
+    xylem_type_part_t part = {displ, 1, *made};
+    int failed = xylem_type_create(context, &part, 1, extent, made) != XYLEM_OK;
+
+    xylem_type_destroy(context, part.type);
+    return failed;
+}
+
 /* Gives *made MPI's extent, which only the MPI library knows for sure. */
 static int layout_extend(xylem_context_t *context, MPI_Datatype handle,
                          xylem_type_t *made)
 {
-    xylem_type_part_t part = {0, 1, *made};
     MPI_Aint low, extent;
     MPI_Count size;
     uint64_t bytes;
     int64_t has;
-    int failed;
 
     if (xmpi_host.Type_get_extent(handle, &low, &extent) != MPI_SUCCESS ||
         xmpi_host.Type_size_x(handle, &size) != MPI_SUCCESS ||
         xylem_type_query(context, *made, &bytes, &has) != XYLEM_OK ||
         bytes != (uint64_t)size) {
-        xylem_type_destroy(context, part.type);
+        xylem_type_destroy(context, *made);
         return 1;
     }
-    if (has == extent)
-        return 0;
-    failed = xylem_type_create(context, &part, 1, extent, made) != XYLEM_OK;
-    xylem_type_destroy(context, part.type);
-    return failed;
+    return has != extent && layout_place(context, 0, extent, made);
 }
 
 static int layout_make(xylem_context_t *context, MPI_Datatype handle,
@@ -453,21 +458,13 @@ static int layout_make(xylem_context_t *context, MPI_Datatype handle,
 static int layout_begin(xylem_context_t *context, const xmpi_type_t *type,
                         xylem_type_t *made)
 {
-    xylem_type_part_t part = {-type->true_low, 1, 0};
-    int failed = layout_make(context, type->handle, &part.type);
-
-    if (failed)
-        return failed;
-    failed =
-        xylem_type_create(context, &part, 1, type->extent, made) != XYLEM_OK;
-    xylem_type_destroy(context, part.type);
-    return failed;
+    return layout_make(context, type->handle, made) ||
+           layout_place(context, -type->true_low, type->extent, made);
 }
 
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    xylem_context_t *context = xmpi_context();
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int known = atomic_load_explicit(&type->layout_state, memory_order_acquire);
 
@@ -490,8 +487,7 @@ int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out)
 
 void xmpi_type_layout_drop(xmpi_type_t *type)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    xylem_context_t *context = xmpi_context();
 
     if (type->layout_state == XMPI_LAYOUT_THERE && context != NULL)
         xylem_type_destroy(context, type->layout);
@@ -564,50 +560,36 @@ int xmpi_type_is_in_a_row(MPI_Datatype handle)
     return is_in_a_row(handle, &bytes, &extent);
 }
 
-/* Moves `at` to the next repetition, as an odometer does; 0: there is none. */
-static int pattern_step(const pattern_t *p, uint64_t *digits, uintptr_t *at)
+typedef struct packing {
+    const pattern_t *pattern;
+    xmpi_type_t *const *children;
+    xmpi_way_t way;
+    uintptr_t packed; /* moves on */
+} packing_t;
+
+/* Packs the repetitions from `level` inwards, of the element at `user`. */
+static int pattern_pack(packing_t *packing, size_t level, uintptr_t user)
 {
+    const pattern_t *p = packing->pattern;
+    int code = MPI_SUCCESS;
+    uint64_t k;
     size_t i;
 
-    for (i = p->repetitions_count; i-- > 0;) {
-        *at += (uintptr_t)p->repetitions[i].stride;
-        if (++digits[i] < p->repetitions[i].count)
-            return 1;
-        *at -= p->repetitions[i].count * (uintptr_t)p->repetitions[i].stride;
-        digits[i] = 0;
-    }
-    return 0;
-}
-
-static int pattern_is_empty(const pattern_t *p)
-{
-    size_t i = 0;
-
-    while (i < p->repetitions_count && p->repetitions[i].count != 0)
-        i++;
-    return i < p->repetitions_count;
-}
-
-static int pattern_pack(const pattern_t *p, xmpi_type_t *const *children,
-                        xmpi_way_t way, uintptr_t user, uintptr_t packed)
-{
-    uint64_t *digits = calloc(p->repetitions_count + 1, sizeof *digits);
-    int code = digits == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-    size_t i;
-
-    if (code != MPI_SUCCESS)
+    if (level < p->repetitions_count) {
+        const repetition_t *by = &p->repetitions[level];
+        for (k = 0; k < by->count && code == MPI_SUCCESS; k++)
+            code = pattern_pack(packing, level + 1,
+                                user + (uintptr_t)k * (uintptr_t)by->stride);
         return code;
-    do {
-        for (i = 0; i < p->rows_count && code == MPI_SUCCESS; i++) {
-            const row_t *row = &p->rows[i];
-            const xmpi_type_t *child = children[row->child];
-            code = xmpi_type_pack(child, way,
-                                  (void *)(user + (uintptr_t)row->displ),
-                                  row->count, (void *)packed);
-            packed += row->count * child->size;
-        }
-    } while (code == MPI_SUCCESS && pattern_step(p, digits, &user));
-    free(digits);
+    }
+    for (i = 0; i < p->rows_count && code == MPI_SUCCESS; i++) {
+        const row_t *row = &p->rows[i];
+        const xmpi_type_t *child = packing->children[row->child];
+        code = xmpi_type_pack(child, packing->way,
+                              (void *)(user + (uintptr_t)row->displ),
+                              row->count, (void *)packing->packed);
+        packing->packed += row->count * child->size;
+    }
     return code;
 }
 
@@ -632,8 +614,8 @@ int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
         if (children[i] == NULL)
             code = MPI_ERR_TYPE;
     }
-    if (code == MPI_SUCCESS && !pattern_is_empty(&p))
-        code = pattern_pack(&p, children, way, user, packed);
+    if (code == MPI_SUCCESS)
+        code = pattern_pack(&(packing_t){&p, children, way, packed}, 0, user);
     free(children);
     pattern_drop(&p);
     recipe_drop(&r);

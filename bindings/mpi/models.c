@@ -114,12 +114,9 @@ static void basis_drop(void)
 
 int xmpi_thread_level(void)
 {
-    static const char *const names[] = {
-        "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED"};
     int level = MPI_THREAD_SINGLE, found = 0;
     char text[64] = "";
     MPI_Info info;
-    size_t i;
 
     if (xmpi_state.has_world)
         return xmpi_host.Query_thread(&level) == MPI_SUCCESS
@@ -130,10 +127,9 @@ int xmpi_thread_level(void)
         return MPI_THREAD_MULTIPLE;
     xmpi_host.Info_get(info, "thread_level", sizeof text - 1, text, &found);
     xmpi_host.Info_free(&info);
-    for (i = 0; found && i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0)
-            return MPI_THREAD_SINGLE;
-    return MPI_THREAD_MULTIPLE;
+    return found && strcmp(text, "MPI_THREAD_MULTIPLE") != 0
+               ? MPI_THREAD_SINGLE
+               : MPI_THREAD_MULTIPLE;
 }
 
 /* ---- begin and end; the lock is held ---- */

@@ -15,64 +15,50 @@ static void lists_make(xmpi_comm_t *comm, int in, int out)
     comm->destination_count = (uint32_t)out;
 }
 
-/* MPI_PROC_NULL, a neighbour beyond the border of a grid, is negative. */
-static uint32_t neighbor_of(int rank)
-{
-    return rank < 0 ? UINT32_MAX : (uint32_t)rank;
-}
+/* The functions below let the host write ranks into the lists. */
 
 /* The neighbours in each dimension: the one before, then the one behind. */
 static int find_cart(xmpi_comm_t *comm)
 {
-    int dims, dim, before, behind, code;
+    int dims, dim, code = xmpi_host.Cartdim_get(comm->handle, &dims);
 
-    code = xmpi_host.Cartdim_get(comm->handle, &dims);
     if (code != MPI_SUCCESS)
         return code;
     lists_make(comm, 2 * dims, 2 * dims);
     for (dim = 0; dim < dims && code == MPI_SUCCESS; dim++) {
-        uint32_t *source = &comm->sources[(size_t)2 * (size_t)dim];
-        uint32_t *destination = &comm->destinations[(size_t)2 * (size_t)dim];
-        code = xmpi_host.Cart_shift(comm->handle, dim, 1, &before, &behind);
-        source[0] = destination[0] = neighbor_of(before);
-        source[1] = destination[1] = neighbor_of(behind);
+        int *pair = (int *)comm->sources + (size_t)2 * (size_t)dim;
+        code = xmpi_host.Cart_shift(comm->handle, dim, 1, &pair[0], &pair[1]);
     }
     return code;
 }
 
 static int find_graph(xmpi_comm_t *comm)
 {
-    int count, i, *ranks;
+    int count;
     int code =
         xmpi_host.Graph_neighbors_count(comm->handle, comm->rank, &count);
 
     if (code != MPI_SUCCESS)
         return code;
-    ranks = xmpi_memory((size_t)count, sizeof *ranks);
     lists_make(comm, count, count);
-    code = xmpi_host.Graph_neighbors(comm->handle, comm->rank, count, ranks);
-    for (i = 0; i < count && code == MPI_SUCCESS; i++)
-        comm->sources[i] = comm->destinations[i] = neighbor_of(ranks[i]);
-    free(ranks);
-    return code;
+    return xmpi_host.Graph_neighbors(comm->handle, comm->rank, count,
+                                     (int *)comm->sources);
 }
 
 static int find_dist_graph(xmpi_comm_t *comm)
 {
-    int in, out, is_weighted, i, *ranks, *weights;
+    int in, out, is_weighted, *weights;
     int code = xmpi_host.Dist_graph_neighbors_count(comm->handle, &in, &out,
                                                     &is_weighted);
 
     if (code != MPI_SUCCESS)
         return code;
-    ranks = xmpi_memory(2 * ((size_t)in + (size_t)out), sizeof *ranks);
     lists_make(comm, in, out);
-    weights = ranks + in + out;
-    code = xmpi_host.Dist_graph_neighbors(comm->handle, in, ranks, weights, out,
-                                          ranks + in, weights + in);
-    for (i = 0; i < in + out && code == MPI_SUCCESS; i++)
-        comm->sources[i] = neighbor_of(ranks[i]);
-    free(ranks);
+    weights = xmpi_memory((size_t)in + (size_t)out, sizeof *weights);
+    code = xmpi_host.Dist_graph_neighbors(
+        comm->handle, in, (int *)comm->sources, weights, out,
+        (int *)comm->destinations, weights + in);
+    free(weights);
     return code;
 }
 
@@ -80,6 +66,7 @@ int xmpi_neighbors_find(xmpi_comm_t *comm)
 {
     int topology = MPI_UNDEFINED;
     int code = xmpi_host.Topo_test(comm->handle, &topology);
+    uint32_t i;
 
     if (code == MPI_SUCCESS && topology == MPI_CART)
         code = find_cart(comm);
@@ -87,11 +74,21 @@ int xmpi_neighbors_find(xmpi_comm_t *comm)
         code = find_graph(comm);
     else if (code == MPI_SUCCESS && topology == MPI_DIST_GRAPH)
         code = find_dist_graph(comm);
-    if (code == MPI_SUCCESS)
-        return 1;
-    free(comm->sources);
-    comm->sources = NULL;
-    return 0;
+    if (code != MPI_SUCCESS) {
+        free(comm->sources);
+        comm->sources = NULL;
+        return 0;
+    }
+    if (comm->sources == NULL)
+        return 1; /* there is no topology */
+    if (topology != MPI_DIST_GRAPH)
+        memcpy(comm->destinations, comm->sources,
+               comm->source_count * sizeof *comm->sources);
+    /* MPI_PROC_NULL, a neighbour beyond the border of a grid, is negative. */
+    for (i = 0; i < comm->source_count + comm->destination_count; i++)
+        if (comm->sources[i] > INT32_MAX)
+            comm->sources[i] = UINT32_MAX;
+    return 1;
 }
 
 int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm)

@@ -197,8 +197,7 @@ static void pair_combine(void *result, const void *left_at,
 /* The lock is held, here and in the functions on pairs below. */
 static void pair_release(xmpi_op_t *pair)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    xylem_context_t *context = xmpi_context();
 
     if (context != NULL)
         xylem_op_destroy(context, pair->xylem);
@@ -235,8 +234,7 @@ static xmpi_op_t *pair_find(MPI_Op handle, const xmpi_type_t *type)
 
 static xmpi_op_t *pair_make(MPI_Op handle, xmpi_type_t *type)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    xylem_context_t *context = xmpi_context();
     xmpi_op_t *pair = calloc(1, sizeof *pair);
     int commutes = 0;
 

@@ -14,6 +14,7 @@
  * use no levels; so has a collective whose buffers GPUs would read directly.
  */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -29,8 +30,8 @@ typedef enum phase {
 
 struct xmpi_persistent {
     xmpi_plan_t plan;
-    xylem_request_t *request;
-    xmpi_comm_t *comm; /* held */
+    xylem_request_t *request; /* persistent_new clears from here on */
+    xmpi_comm_t *comm;        /* held */
     xmpi_tags_t *tags; /* its tag is one of these; NULL: the team is its own */
     xylem_team_t *team;
     MPI_Request handle;
@@ -108,15 +109,9 @@ static xmpi_persistent_t *persistent_new(void)
         persistent = malloc(sizeof *persistent);
     if (persistent == NULL)
         return NULL;
-    persistent->request = NULL;
-    persistent->comm = NULL;
-    persistent->tags = NULL;
-    persistent->team = NULL;
+    memset((char *)persistent + offsetof(xmpi_persistent_t, request), 0,
+           sizeof *persistent - offsetof(xmpi_persistent_t, request));
     persistent->handle = MPI_REQUEST_NULL;
-    persistent->begin = 0;
-    persistent->phase = IDLE;
-    persistent->code = MPI_SUCCESS;
-    persistent->is_flying = 0;
     return persistent;
 }
 
@@ -135,8 +130,7 @@ void xmpi_tags_drop(xmpi_tags_t *tags)
         atomic_fetch_sub_explicit(&tags->users, 1, memory_order_acq_rel) != 1)
         return;
     /* The end of the context has ended its teams. */
-    if (tags->is_own &&
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
+    if (tags->is_own && xmpi_context() != NULL)
         xylem_team_destroy(tags->team);
     free(tags);
 }

@@ -2,7 +2,6 @@
  * the program runs, if XYLEM_MPI_VERBOSE or XYLEM_MPI_REPORT asks for them, and
  * reports them at its end. Communicators of one name and one size count as one.
  * Any thread. */
-#include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -197,34 +196,6 @@ void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin)
 
 /* ---- at its end ---- */
 
-/* What XYLEM_MPI_VERBOSE prints. */
-static void fates_print(void)
-{
-    unsigned coll, fate, i, lines = 0;
-
-    fprintf(stderr, "xylem-mpi: xylem %s and %s, %d rank%s; of rank 0:\n",
-            xylem_version(), xmpi_front->version, xmpi_state.size,
-            xmpi_state.size == 1 ? "" : "s");
-
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (fate = 0; fate < XMPI_FATES; fate++) {
-            xmpi_comm_t *nobody = NULL;
-            uint64_t n = tally_of(nobody, coll)->numbers[FATES + fate];
-            for (i = 0; i <= GROUPS_MAX; i++)
-                if (report.groups[i] != NULL)
-                    n += report.groups[i]->tallies[coll].numbers[FATES + fate];
-            lines += n != 0;
-            if (n != 0)
-                fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " %s%s\n",
-                        xmpi_state.rank, xyl_coll_traits(coll)->name, n,
-                        fate == XMPI_TAKEN ? "" : "left to the MPI library: ",
-                        reasons[fate]);
-        }
-    if (lines == 0)
-        fprintf(stderr, "xylem-mpi: rank %d: no collectives\n",
-                xmpi_state.rank);
-}
-
 /* Times in seconds, for sums over groups and ranks. */
 static void tally_add(const tally_t *tally, double *numbers)
 {
@@ -243,6 +214,42 @@ static double calls_of(const double *numbers)
     for (fate = 0; fate < XMPI_FATES; fate++)
         calls += numbers[FATES + fate];
     return calls;
+}
+
+/* Adds the numbers of a collective on all groups of communicators. */
+static void groups_add(unsigned coll, double *numbers)
+{
+    unsigned i;
+
+    tally_add(tally_of(NULL, coll), numbers);
+    for (i = 0; i <= GROUPS_MAX; i++)
+        if (report.groups[i] != NULL)
+            tally_add(&report.groups[i]->tallies[coll], numbers);
+}
+
+/* What XYLEM_MPI_VERBOSE prints. */
+static void fates_print(void)
+{
+    unsigned coll, fate, lines = 0;
+
+    fprintf(stderr, "xylem-mpi: xylem %s and %s, %d rank%s; of rank 0:\n",
+            xylem_version(), xmpi_front->version, xmpi_state.size,
+            xmpi_state.size == 1 ? "" : "s");
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        double numbers[NUMBERS] = {0};
+        groups_add(coll, numbers);
+        for (fate = 0; fate < XMPI_FATES; fate++)
+            if (numbers[FATES + fate] > 0 && ++lines)
+                fprintf(stderr, "xylem-mpi: rank %d: %s: %.0f %s%s\n",
+                        xmpi_state.rank, xyl_coll_traits(coll)->name,
+                        numbers[FATES + fate],
+                        fate == XMPI_TAKEN ? "" : "left to the MPI library: ",
+                        reasons[fate]);
+    }
+    if (lines == 0)
+        fprintf(stderr, "xylem-mpi: rank %d: no collectives\n",
+                xmpi_state.rank);
 }
 
 /* `highest`: the maximum over the ranks; NULL: the numbers are of one rank. */
@@ -292,12 +299,8 @@ static void report_write(void)
     json_t *rows = json_array(), *groups = json_array(), *all;
     unsigned coll, i;
 
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
-        tally_add(tally_of(NULL, coll), mine[coll]);
-        for (i = 0; i <= GROUPS_MAX; i++)
-            if (report.groups[i] != NULL)
-                tally_add(&report.groups[i]->tallies[coll], mine[coll]);
-    }
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        groups_add(coll, mine[coll]);
     if (xmpi_reduce_all(mine, sum, ALL, MPI_DOUBLE, MPI_SUM,
                         xmpi_state.world) != MPI_SUCCESS ||
         xmpi_reduce_all(mine, highest, ALL, MPI_DOUBLE, MPI_MAX,

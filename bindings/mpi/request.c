@@ -8,6 +8,7 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -149,8 +150,8 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
 typedef struct pending {
     xmpi_work_t work; /* first */
     xmpi_plan_t plan;
-    xylem_request_t *request;
-    xmpi_comm_t *comm; /* held from the start on */
+    xylem_request_t *request; /* pending_new clears from here on */
+    xmpi_comm_t *comm;        /* held from the start on */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
@@ -175,10 +176,9 @@ static pending_t *pending_new(void)
     else
         pending = malloc(sizeof *pending);
     if (pending != NULL) {
-        pending->request = NULL;
+        memset((char *)pending + offsetof(pending_t, request), 0,
+               sizeof *pending - offsetof(pending_t, request));
         pending->handle = MPI_REQUEST_NULL;
-        pending->code = MPI_SUCCESS;
-        pending->is_active = pending->is_left = 0;
         LIST_INSERT_HEAD(&pending_all, pending, others);
     }
     pthread_mutex_unlock(&pending_lock);

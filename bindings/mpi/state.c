@@ -19,9 +19,6 @@
 
 #include "bindings/mpi/call.h"
 
-xmpi_state_t xmpi_state = {
-    .world = MPI_COMM_NULL, .self = MPI_COMM_NULL, .job_group = MPI_GROUP_NULL};
-
 /* ---- settings ---- */
 
 /* A bit per collective; UINT64_MAX: there is no such name. */
@@ -83,45 +80,6 @@ static int is_set_to(const char *name, const char *value)
     return strcmp(setting(name, ""), value) == 0;
 }
 
-/* ---- exchange ---- */
-
-static int exchange_finish(MPI_Request *request)
-{
-    int code = MPI_SUCCESS, flag = 0;
-
-    while (code == MPI_SUCCESS && !flag) {
-        code = xmpi_host.Test(request, &flag, MPI_STATUS_IGNORE);
-        if (!flag && xmpi_state.shares_cores)
-            sched_yield();
-    }
-    return code;
-}
-
-int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm)
-{
-    MPI_Request request;
-    int code;
-
-    if (xmpi_host.progress != NULL)
-        return xmpi_host.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
-                                   MPI_BYTE, comm);
-    code = xmpi_host.Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
-                                MPI_BYTE, comm, &request);
-    return code == MPI_SUCCESS ? exchange_finish(&request) : code;
-}
-
-int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
-                    MPI_Op op, MPI_Comm comm)
-{
-    MPI_Request request;
-    int code;
-
-    if (xmpi_host.progress != NULL)
-        return xmpi_host.Allreduce(mine, all, count, type, op, comm);
-    code = xmpi_host.Iallreduce(mine, all, count, type, op, comm, &request);
-    return code == MPI_SUCCESS ? exchange_finish(&request) : code;
-}
-
 /* ---- the context ---- */
 
 static int is_abandoned; /* a rank has failed: exchange no more */
@@ -157,6 +115,22 @@ static xylem_status_t bootstrap_allgather(void *arg, const void *mine,
     return XYLEM_OK;
 }
 
+/* Called by the hook. */
+static void turn_end(void)
+{
+    xmpi_comms_join();
+    xmpi_persistents_look();
+}
+
+static int hook_install(void)
+{
+    int is_hooked = xmpi_hook_install(xmpi_thread_level(), turn_end);
+
+    if (xmpi_hook_is_polled())
+        xmpi_waits_take(1);
+    return is_hooked;
+}
+
 /* Exactly one thread of each rank calls this, on any communicator. */
 static void context_create(void)
 {
@@ -166,7 +140,7 @@ static void context_create(void)
     xylem_context_params_t params = {sizeof params, &bootstrap, NULL};
     xylem_context_t *context = NULL;
     xylem_status_t status = xylem_context_create(&params, &context);
-    int is_hooked = status == XYLEM_OK && xmpi_hook_install();
+    int is_hooked = status == XYLEM_OK && hook_install();
 
     /* The rank that has failed has logged why. */
     if (status != XYLEM_OK && xmpi_state.rank == 0)
@@ -249,33 +223,7 @@ static int world_make(MPI_Comm over)
                                     &xmpi_state.world);
     if (xmpi_host.Comm_idup(over, &xmpi_state.world, &request) != MPI_SUCCESS)
         return MPI_ERR_OTHER;
-    return exchange_finish(&request);
-}
-
-_Thread_local int xmpi_has_erred;
-
-/* An error handler that returns. MPI_ERRORS_RETURN is not the same number in
- * all libraries that offer the standard ABI. */
-static void error_return(MPI_Comm *comm, int *code, ...)
-{
-    (void)comm;
-    (void)code;
-    xmpi_has_erred = 1;
-}
-
-int xmpi_errhandler_make(MPI_Errhandler *handler)
-{
-    return xmpi_host.Comm_create_errhandler(error_return, handler);
-}
-
-void xmpi_errors_return(MPI_Comm comm)
-{
-    MPI_Errhandler handler;
-
-    if (xmpi_errhandler_make(&handler) != MPI_SUCCESS)
-        return;
-    xmpi_host.Comm_set_errhandler(comm, handler);
-    xmpi_host.Errhandler_free(&handler);
+    return xmpi_exchange_finish(&request);
 }
 
 /* Collective over `over`, which has all ranks of the job. */
@@ -296,13 +244,12 @@ static pthread_mutex_t connecting = PTHREAD_MUTEX_INITIALIZER;
 
 xylem_context_t *xmpi_context_make(MPI_Comm over)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    xylem_context_t *context = xmpi_context();
 
     if (context != NULL)
         return context;
     pthread_mutex_lock(&connecting);
-    context = atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    context = xmpi_context();
     if (context == NULL && !xmpi_state.has_failed) {
         if (xmpi_state.world == MPI_COMM_NULL)
             job_connect(over);
@@ -310,7 +257,7 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
             context_create();
     }
     pthread_mutex_unlock(&connecting);
-    return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    return xmpi_context();
 }
 
 static int has_lost_ranks(xylem_context_t *context)
@@ -344,8 +291,7 @@ static void meet_the_others(xylem_context_t *context)
 
 static void context_close(void)
 {
-    xylem_context_t *context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    xylem_context_t *context = xmpi_context();
 
     if (context == NULL)
         return;
@@ -384,7 +330,7 @@ void xmpi_state_begin_world(void)
 {
     if (xmpi_thread_level() == MPI_THREAD_MULTIPLE) {
         pthread_mutex_lock(&connecting);
-        if (xmpi_state.context == NULL && !xmpi_state.has_failed)
+        if (xmpi_context() == NULL && !xmpi_state.has_failed)
             job_connect(MPI_COMM_WORLD);
         pthread_mutex_unlock(&connecting);
     }

@@ -27,7 +27,8 @@ static unsigned slot_of(MPI_Datatype handle)
            (TABLE_SIZE - 1);
 }
 
-xmpi_type_t *xmpi_type_named(MPI_Datatype handle)
+/* MPI's own type in the table, or NULL; takes no lock. */
+static xmpi_type_t *type_named(MPI_Datatype handle)
 {
     unsigned slot = slot_of(handle), i;
 
@@ -66,7 +67,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     int64_t low;
 
     /* Optional types may be absent, and some are names of other types. */
-    if (handle == MPI_DATATYPE_NULL || xmpi_type_named(handle) != NULL ||
+    if (handle == MPI_DATATYPE_NULL || type_named(handle) != NULL ||
         extent_of(handle, &type.size, &low, &type.extent) != 0 ||
         type.size == 0)
         return;
@@ -269,7 +270,7 @@ static int repeats_a_named(MPI_Datatype handle)
         xmpi_host.Type_get_contents(handle, (int)has.ints, (int)has.addresses,
                                     1, ints, addresses, &part) != MPI_SUCCESS)
         return 0;
-    named = xmpi_type_named(part);
+    named = type_named(part);
     if (named == NULL)
         xmpi_type_give_back(&part);
     return named != NULL && named->is_plain;
@@ -331,7 +332,7 @@ static int type_kept(MPI_Datatype handle, xmpi_type_t **type_out)
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    xmpi_type_t *type = xmpi_type_named(handle);
+    xmpi_type_t *type = type_named(handle);
 
     if (type != NULL || handle == MPI_DATATYPE_NULL ||
         type_kept(handle, &type) != MPI_SUCCESS || type != NULL)
@@ -389,7 +390,7 @@ static void sights_forget(MPI_Datatype handle)
 
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
 {
-    xmpi_type_t *type = xmpi_type_named(handle);
+    xmpi_type_t *type = type_named(handle);
     int doubt;
 
     if (type != NULL || handle == MPI_DATATYPE_NULL)
@@ -477,7 +478,7 @@ int xmpi_Type_free(MPI_Datatype *handle)
     xmpi_type_t *type;
 
     if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
-        *handle == MPI_DATATYPE_NULL || xmpi_type_named(*handle) != NULL)
+        *handle == MPI_DATATYPE_NULL || type_named(*handle) != NULL)
         return xmpi_host.Type_free(handle);
     sights_forget(*handle);
     type_kept(*handle, &type);

@@ -21,8 +21,11 @@ static int is_polling(void)
 
 /* ---- statuses ---- */
 
+/* Nothing if the program ignores the status. */
 static void status_empty(MPI_Status *status)
 {
+    if (status == MPI_STATUS_IGNORE)
+        return;
     status->MPI_SOURCE = MPI_ANY_SOURCE;
     status->MPI_TAG = MPI_ANY_TAG;
     status->MPI_ERROR = MPI_SUCCESS;
@@ -62,8 +65,7 @@ static int is_hosts(MPI_Request request)
 /* Tells the program that the call is over: it is idle. Returns MPI's code. */
 static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
 {
-    if (status != MPI_STATUS_IGNORE)
-        status_empty(status);
+    status_empty(status);
     return xmpi_persistent_end(persistent);
 }
 
@@ -165,8 +167,7 @@ static int taken_Wait(MPI_Request *request, MPI_Status *status)
         return xmpi_host.Wait(request, status);
     if (persistent != NULL) {
         code = xmpi_persistent_wait(persistent);
-        if (status != MPI_STATUS_IGNORE)
-            status_empty(status);
+        status_empty(status);
         return code;
     }
     do
@@ -314,7 +315,7 @@ static int taken_Request_get_status(MPI_Request request, int *flag,
     *flag = xmpi_persistent_is_over(persistent);
     if (!*flag)
         both_move();
-    else if (status != MPI_STATUS_IGNORE)
+    else
         status_empty(status);
     return MPI_SUCCESS;
 }
@@ -351,8 +352,7 @@ int xmpi_Request_get_status_any(int count, MPI_Request requests[], int *index,
     *flag = 1;
     if (i < count) {
         *index = i;
-        if (status != MPI_STATUS_IGNORE)
-            status_empty(status);
+        status_empty(status);
         return MPI_SUCCESS;
     }
     hook_poll();
@@ -373,7 +373,7 @@ int xmpi_Request_get_status_any(int count, MPI_Request requests[], int *index,
             return code;
     }
     *flag = !has_some;
-    if (!has_some && status != MPI_STATUS_IGNORE)
+    if (!has_some)
         status_empty(status);
     hide_end(code, count, requests, *index, flag);
     return code;
@@ -415,8 +415,7 @@ int xmpi_Request_get_status_some(int count, MPI_Request requests[], int *done,
     for (; i < count; i = next_started(count, requests, i + 1)) {
         if (!xmpi_persistent_is_over(xmpi_persistent_started(requests[i])))
             continue;
-        if (statuses != MPI_STATUSES_IGNORE)
-            status_empty(&statuses[*done]);
+        status_empty(status_at(statuses, *done));
         indices[(*done)++] = i;
     }
     return code;
