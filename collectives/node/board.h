@@ -1,43 +1,43 @@
-/* A board: what the ranks of a team on one node share, laid out for
- * collectives. A rank of it is a seat.
+/* A board: the memory that the ranks of a team on one node share, laid out for
+ * collectives. A rank of a board is a seat.
  *
  *   done lines    one per seat: how far it is with the team's pieces
  *   a counter     seats that have come, and words for the layers above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
- *                   a line per seat: its count of posts, and bytes beside it
- *                   where the window is and how many have left, and words that
- *                   say "this part is there"
+ *                   a line per seat: its count of posts, and short payload
+ *                   a common line: where the window is, how many have left it
+ *                   a word per part of the payload: "this part is there"
  *                   words of sums that several seats add to: combine.h
- *   trees         of sums in a fixed order, one per slot: pairs.h
+ *   trees         one per slot, for sums in a fixed order: pairs.h
  *   windows       a small one beside each slot
- *   berths        which of a team's other boards calls with tags have: berths.h
+ *   berths        which tags have which of the team's other boards: berths.h
  *   the reserve   one window of any size
  *
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
- * that every seat knows number and slot of each without a word from the others;
- * seats that have to tell one another how many there are do so in a piece
- * before (number.c). A piece with more payload than a slot's window has the
- * numbers of up to WINDOWS_MAX slots, and their windows. Nothing in a slot is
- * ever cleared: values begin with the number of their piece, and only grow.
+ * that every seat knows number and slot of each piece without asking. If no
+ * seat alone knows how many pieces a call has, the seats tell each other in a
+ * piece before (number.c). A piece with more payload than a slot's window has
+ * the numbers of up to WINDOWS_MAX slots, and their windows. Nothing in a slot
+ * is ever cleared: values begin with the number of their piece, and only grow.
  *
  * Longer windows come from the node's pool (progress/shm/pool.h). The first
  * seat to begin a piece takes one, and says in the slot where it is, by a swap;
  * a seat whose swap fails gives its own back. The last seat to retire the piece
  * gives the window back. If the pool has none, the piece waits until it is the
- * oldest that is not retired by all, and then has the reserve, which no other
- * piece can have by then.
+ * oldest piece that not all seats have retired, and then has the reserve, which
+ * is free by then.
  *
  * A piece may use its slot when all seats have retired the pieces that had the
  * slot before. Pieces wait for older ones of their own board only, so the
- * oldest can always go on, whatever other teams do. Seats may drift apart by as
- * many pieces as fit: a seat that has done its part leaves, and its data stays.
+ * oldest can always go on, whatever other teams do. A seat that has done its
+ * part leaves, and its data stays: seats may be as far apart as memory allows.
  *
  * Windows of pieces in which a seat has failed come back when the last seat
  * leaves the board; those of a board with a seat that has died do not. Every
  * board has its reserve.
  *
- * The progressing thread, except where noted. */
+ * Called by the progressing thread, except where noted. */
 #ifndef XYL_COLLECTIVES_BOARD_H
 #define XYL_COLLECTIVES_BOARD_H
 
@@ -55,24 +55,24 @@
 
 enum {
     XYL_BOARD_LINE_BYTES = 128,  /* adjacent cache lines are fetched in pairs */
-    XYL_BOARD_INLINE_BYTES = 96, /* of payload beside a count */
+    XYL_BOARD_INLINE_BYTES = 96, /* payload beside a count */
     XYL_BOARD_SLOTS = 256,       /* pieces under way, a power of two */
     XYL_BOARD_WORDS = 64,        /* per slot */
-    XYL_BOARD_COUNT_BITS = 16,   /* of a flag, below the number */
-    XYL_BOARD_MARK_BITS = 24,    /* of a mark, below the generation */
+    XYL_BOARD_COUNT_BITS = 16,   /* of a flag, below the piece's number */
+    XYL_BOARD_MARK_BITS = 24,    /* of a mark, below the slot's generation */
     XYL_BOARD_SEATS_MAX = 512,
-    XYL_BOARD_WINDOWS_MAX = 16 /* of slots, that a piece may have */
+    XYL_BOARD_WINDOWS_MAX = 16 /* slots' windows that one piece may have */
 };
 
-/* A seat's line of a slot, which nobody else writes. */
+/* A seat's line of a slot, which no other seat writes. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
-    _Atomic uint64_t call; /* what the seat calls; share.c */
-    _Atomic uint64_t past; /* that, and all that it has called before */
+    _Atomic uint64_t call; /* what the seat calls: share.c */
+    _Atomic uint64_t past; /* hash of this call and all before it */
     union {
         _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
         struct {
-            _Atomic uint64_t name; /* 0: it is in the window */
+            _Atomic uint64_t name; /* 0: the input is in the window */
             _Atomic uint64_t length;
         } input; /* that is read where it lies */
     };
@@ -81,16 +81,16 @@ typedef struct xyl_board_line {
 _Static_assert(sizeof(xyl_board_line_t) == XYL_BOARD_LINE_BYTES,
                "a line is a line");
 
-/* The line of a slot behind those of the seats. */
+/* The line that the seats of a slot share, behind their own lines. */
 typedef struct xyl_board_common {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t place; /* where the window
                                                               is */
-    _Atomic uint64_t left; /* how often a seat has left a window, in all the
+    _Atomic uint64_t left; /* how often seats have left a window, over all
                                pieces that have had the slot */
-    _Atomic uint64_t user; /* the mark of the seats that use the window, by the
-                              first one's swap */
-    _Atomic uint64_t lent; /* bytes of the window, if it is the pool's, from
-                              when one is taken until it is given back */
+    _Atomic uint64_t user; /* mark of the seats that use the window; the first
+                              of them swaps it in */
+    _Atomic uint64_t lent; /* bytes of the pool's window, from when a seat takes
+                              it until the last one gives it back */
 } xyl_board_common_t;
 
 /* Consecutive pieces with windows of one size. */
@@ -98,11 +98,11 @@ typedef struct xyl_board_extent {
     uint64_t number; /* of the first */
     uint64_t pieces;
     uint64_t bytes;  /* of each window; 0: none */
-    uint64_t before; /* bytes of windows of the pool that pieces before had */
-    uint32_t stride; /* numbers of each piece */
+    uint64_t before; /* bytes of the pool that all earlier pieces had */
+    uint32_t stride; /* numbers that each piece takes */
     int is_pooled;   /* windows come from the pool */
     int is_marked;   /* seats that call something else cannot begin */
-    uint64_t past;   /* equal for seats that call the same, and always have */
+    uint64_t past;   /* hash of all calls: equal if seats called the same */
 } xyl_board_extent_t;
 
 static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
@@ -129,48 +129,48 @@ typedef struct xyl_board {
     uint64_t key;
     char *memory;
     xyl_board_layout_t layout;
-    uint64_t next;           /* number that no piece has yet */
-    uint64_t past;           /* of all calls so far; above all its upper bits */
+    uint64_t next;           /* the next piece's number */
+    uint64_t past;           /* hash of all calls so far; use its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
-    uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
+    uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* groups (bits) */
     uint32_t groups_prepared;                        /* how many of these */
     size_t reserve_prepared;                         /* bytes */
     uint64_t pooled_bytes; /* of all windows of the pool so far */
-    uint64_t handed_bytes; /* of runs that this seat took to hand them on */
-    /* Retired by this seat: all below `done`, and single ones beyond. */
+    uint64_t handed_bytes; /* of runs that this seat took for parcels */
+    /* This seat has retired all pieces below `done`, and those in `retired`. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
     uint64_t done_by_all; /* as last seen */
-    int is_starved;       /* this seat waits for others' done lines */
+    int is_starved;       /* this seat waits for done lines to move */
     /* Stages under way, in the order of their pieces; see stage.c. */
     TAILQ_HEAD(, xyl_node_stage) stages;
     struct xyl_node_stage *unnumbered; /* the first without numbers */
     unsigned polls_from;          /* place of the stage that is polled first */
-    LIST_ENTRY(xyl_board) others; /* on the list of busy boards */
+    LIST_ENTRY(xyl_board) others; /* busy boards of the context */
     struct xyl_board *next_left;  /* see node.c */
     uint64_t parent_key;          /* see kept.h */
     int has_place;                /* in the directory, which this rank drew */
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, on a board whose windows have
- * at most `window_bytes`. More bytes leave fewer slots for other pieces; if all
- * seats wait for all in the piece (`all_wait`), no seat is far ahead of the
- * others, and few slots are enough. */
+ * at most `window_bytes`. More bytes leave fewer slots for other pieces. If
+ * each seat waits for all others in the piece (`all_wait`), no seat is far
+ * ahead, and few slots are enough. */
 uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes,
                             int all_wait);
 
-/* Bytes that a board takes whose windows have at most `window_bytes`. */
+/* The bytes of a board whose windows have at most `window_bytes`. */
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes);
 
-/* `ranks` (copied) in the order of seats; all of them call this with the same
- * key, sizes and pool. A window has at most three eighths of the pool, which
- * outlives the board. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
+/* `ranks` (copied) are in the order of seats. All of them call this with the
+ * same key, sizes and pool. A window has at most three eighths of the pool,
+ * which outlives the board. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
 xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
                                 uint64_t key, const uint32_t *ranks,
                                 uint32_t seats, uint32_t seat,
                                 size_t window_bytes, xyl_board_t **board_out);
-/* 1: all seats have created the board. It must not be destroyed before: memory
- * that all seats so far have left is not there for later ones. */
+/* 1: all seats have created the board. No seat may destroy the board before:
+ * seats that create it later must find the same memory. */
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 
@@ -181,7 +181,7 @@ int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
                            uint64_t piece, char **window_out);
 void xyl_board_slots_prepare(xyl_board_t *board);
 
-/* Takes as many of the same as were taken before. */
+/* Takes as many pieces, with the same windows, as the extent had before. */
 static inline void xyl_board_take_again(xyl_board_t *board,
                                         xyl_board_extent_t *extent)
 {
@@ -194,8 +194,8 @@ static inline void xyl_board_take_again(xyl_board_t *board,
         xyl_board_slots_prepare(board);
 }
 
-/* 1: the piece may begin; its window, or NULL. 0: this seat is woken when
- * others retire pieces. Every seat that begins a piece retires it. */
+/* 1: the piece may begin; *window_out: its window, or NULL. 0: seats that
+ * retire pieces wake this seat. Every seat that begins a piece retires it. */
 static inline int xyl_board_begin(xyl_board_t *board,
                                   const xyl_board_extent_t *extent,
                                   uint64_t piece, char **window_out)
@@ -207,7 +207,7 @@ static inline int xyl_board_begin(xyl_board_t *board,
     *window_out = NULL;
     return 1;
 }
-/* The memory of a run of the pool, by the name that its taker has told. */
+/* The memory of a run of the pool; the seat that took it has told its name. */
 char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
@@ -269,7 +269,7 @@ static inline xyl_pairs_words_t *xyl_board_tree(const xyl_board_t *board,
                                              board->layout.tree_bytes);
 }
 
-/* The bytes rounded up to whole lines, which are shared with no others. */
+/* Rounds up to whole lines, so that other data lie in other lines. */
 static inline uint64_t xyl_board_whole_lines(uint64_t bytes)
 {
     return (bytes + XYL_BOARD_LINE_BYTES - 1) / XYL_BOARD_LINE_BYTES *
@@ -289,9 +289,9 @@ static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
     return number << XYL_BOARD_COUNT_BITS | count;
 }
 
-/* The value where a seat that calls something else may come first: the
- * generation of the slot, as values only grow, and bits of what was called.
- * Marks of seats that call the same are equal, and even. */
+/* The value of a word that a seat which calls something else may set first: the
+ * slot's generation, so that values grow, and the upper bits of `past`. Marks
+ * of seats that call the same are equal, and even. */
 static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
 {
     return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |

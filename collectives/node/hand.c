@@ -161,8 +161,8 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* Tells seats that wait here in another call that the calls differ; wakes
- * none. */
+/* Says in this seat's line what this seat calls, for seats that wait for the
+ * line in a different call. Wakes no seat. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -176,7 +176,7 @@ static void say_in_own_line(const xyl_node_stage_t *node,
     seats->shm->ops->set(seats->shm, count, value, NULL, 0);
 }
 
-/* Tells the length. */
+/* Tells the receiver the length; posts the parcel's count, if there is one. */
 static void parcel_post(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         const xyl_parcel_way_t *way)
@@ -197,8 +197,8 @@ static void parcel_post(const xyl_node_stage_t *node,
                   xyl_board_value(piece->number, 1), way->other);
 }
 
-/* This seat's block, if the other seat may move bytes to or from it; NULL:
- * there is no `pull`, the block has gaps, or an executor moves it. */
+/* The address of this seat's block, if `pull` can read or write the block;
+ * NULL: there is no `pull`, the block has gaps, or an executor moves it. */
 static char *plain_block(const xyl_node_stage_t *node,
                          const xyl_strand_t *strand, xyl_position_t spot)
 {
@@ -216,8 +216,8 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
-    /* The length, where a head has it: one may be expected. Partner:
-     * length_of. */
+    /* The length is stored where a head has it, as the receiver may expect a
+     * head. Partner: length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
@@ -254,7 +254,7 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
     node->stage.operation->request.context->engine.polled++;
 }
 
-/* 1: it is `end` or later; 0: a timer has the stage looked at again by then. */
+/* 1: the time `end` has come; 0: a timer has the stage polled again by then. */
 static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
@@ -266,11 +266,11 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
     return 0;
 }
 
-/* A sender waits for its receiver: `parcel_patience_us` if the receiver has not
- * come, `held_up_us` if it has started reading. If the sender also takes
- * blocks, in a program that is not sparse, it waits from when it has taken them
- * all, as long as that took, within these two limits: then all seats have come,
- * and a receiver that is not held up reads its blocks in as much time. */
+/* When a sender ends its wait for the receiver: after `parcel_patience_us` if
+ * the receiver has not come, after `held_up_us` if the receiver reads. A sender
+ * that also takes blocks, in a program that is not sparse, waits from its last
+ * take for as long as its takes have lasted, within these limits. By then all
+ * seats have come, and a receiver that is not held up has read its blocks. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,
@@ -289,7 +289,7 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 1: the receiver has read the block, or may yet; 0: it goes in parts. */
+/* 1: the receiver has read the block, or still may; 0: it goes in parts. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,
@@ -404,8 +404,8 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     return 1;
 }
 
-/* The count of the sender's seat, if it is for all blocks, or of this
- * parcel. */
+/* The count of the sender's seat if that is for all its blocks, else the
+ * parcel's. */
 static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)
@@ -435,8 +435,7 @@ static uint64_t length_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
     return atomic_load_explicit(length, memory_order_relaxed);
 }
 
-/* 1: the sender calls the same, and its block has the length that is
- * expected. */
+/* 1: the sender makes the same call, and its block has the expected length. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
@@ -483,7 +482,7 @@ static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
     return 0;
 }
 
-/* Claims the block to read it in the sender's memory, or refuses to. */
+/* Claims the block, to read it in the sender's memory, or refuses it. */
 static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
                           xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {

@@ -1,21 +1,21 @@
-/* Each function that writes a word loops over swaps, but takes effect at the
- * swap that succeeds, or fails for good: to other seats it is one access. A
- * swap fails when another seat's has succeeded, of which a piece has only so
- * many. */
+/* A function that changes a shared word repeats its swap until one succeeds, or
+ * until the word leaves nothing to take. So other seats see a single access. A
+ * swap fails only if the swap of another seat has succeeded, and a piece has a
+ * bounded number of these. */
 #include "collectives/node/pairs.h"
 
 #include <assert.h>
 
 enum {
-    RUN_AT = 16,   /* of the run, in words of cells, behind their bits */
-    CELLS_AT = 31, /* of the number, in the same words */
+    RUN_AT = 16,   /* first bit of a word's run, above its cells' bits */
+    CELLS_AT = 31, /* first bit of the piece's number, above the run */
     USED = 0xffff,
-    NODE_AT = 24,  /* of the number, in words of nodes, behind two cells */
-    RIGHT_AT = 12, /* of the right cell, in words of nodes */
+    NODE_AT = 24,  /* first bit of the piece's number, above a node's cells */
+    RIGHT_AT = 12, /* first bit of a node's right cell */
     CELL_MASK = 0xfff,
     TAKEN = 0xffffff,
-    SECONDS_MAX = 4 /* second cells that a seat leaves to others while it has
-                       something to contribute */
+    SECONDS_MAX = 4 /* full nodes that a seat leaves to other seats while it
+                       still has input to contribute */
 };
 
 _Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
@@ -64,7 +64,7 @@ static uint32_t width_at(const xyl_pairs_piece_t *piece, uint32_t level)
     return width;
 }
 
-/* Goes up to where the partial has a partner, or to the top. */
+/* Moves the partial up to a level where it has a partner, or to the top. */
 static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     uint32_t width = width_at(piece, pairs->level);
@@ -116,7 +116,8 @@ static uint64_t bit_of(uint32_t segment)
     return UINT64_C(1) << segment;
 }
 
-/* A number too long for a word begins again at 0; words so old are gone. */
+/* A word holds the low bits of the piece's number; no word keeps its value
+ * until the same bits come again. */
 static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
 {
     return piece->number << NODE_AT | cells;
@@ -139,8 +140,8 @@ static uint32_t right_in(uint64_t node)
 
 /* ---- cells ---- */
 
-/* What a word of cells says of this piece, without the number. As with nodes,
- * words so old are gone. */
+/* The run and the cells' bits in the word; 0: the word is of an earlier piece.
+ * See node_value on numbers. */
 static uint64_t cells_seen(const xyl_pairs_piece_t *piece, uint64_t word)
 {
     uint64_t base = piece->number << CELLS_AT;
@@ -169,8 +170,8 @@ uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell)
             &piece->words->cells[(cell - 1) / XYL_PAIRS_CELLS_OF_WORD])));
 }
 
-/* Takes one of a word's cells whose bits are in `wanted`, if there is memory
- * for it; 0: none is free. */
+/* Takes a free cell of the word whose bit is in `wanted`; 0: there is none, or
+ * the word has no memory, as it is outside the window and has no run. */
 static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
                              uint64_t wanted)
 {
@@ -209,8 +210,8 @@ static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
         piece->runs.give(piece->runs.arg, run_in(cells));
 }
 
-/* Takes a cell that any seat may use: in the window, from the pair's own place
- * on, else in a run. 0: none is free. */
+/* Takes a cell that any seat may use: one in the window, where each pair begins
+ * to look at its own place, else one in a run. 0: none is free. */
 static uint32_t cell_take(const xyl_pairs_piece_t *piece)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
@@ -229,8 +230,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece)
     return cell;
 }
 
-/* Takes the pair's home cell for the first segment that the seat lacks; 0: the
- * segment is another, or the cell is in use. */
+/* Takes the pair's home cell; 0: the cell is in use, or an earlier segment
+ * still needs this seat's input. */
 static uint32_t home_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
@@ -281,7 +282,7 @@ static void say(xyl_pairs_t *pairs, xyl_pairs_state_t then)
     pairs->then = then;
 }
 
-/* Chooses what the seat looks at next; MARK: nothing. */
+/* Chooses what the seat looks at next; MARK: this pass has nothing left. */
 static void choose(xyl_pairs_t *pairs)
 {
     if (pairs->tend != 0)
@@ -298,7 +299,7 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
     return pairs->added == all_of(piece) && pairs->second == 0;
 }
 
-/* 1: this seat is not needed any more, nor waits for the end. */
+/* 1: no seat needs this one, nor need it stay for cells that it has put. */
 static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
                                const xyl_pairs_t *pairs)
 {
@@ -348,8 +349,8 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- work ---- */
 
-/* The sum goes into one of the two cells; that of the last two, into the
- * result. A pair's home cell is given back rather than another. */
+/* The sum goes into one of the two cells; at the top of the tree, into the
+ * result. If one of the cells is a home cell, that one is freed. */
 static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                     uint32_t left, uint32_t right)
 {
@@ -386,8 +387,8 @@ static uint32_t own_share(const xyl_pairs_piece_t *piece)
                       piece->contributors);
 }
 
-/* Another seat has taken what this seat put into the node. A seat that follows
- * goes along with the sum, to the node in which that meets another. */
+/* Another seat has taken the cell that this seat put into the node. A seat that
+ * follows goes on to the node in which the sum of both cells meets another. */
 static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                    uint64_t bit)
 {
@@ -404,7 +405,7 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
         pairs->tend |= bit;
     }
     if (was_second)
-        pairs->state = XYL_PAIRS_PASS; /* there is room for another second */
+        pairs->state = XYL_PAIRS_PASS; /* room for a further second cell */
     else
         choose(pairs);
 }
@@ -437,7 +438,7 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
-/* Takes the sibling's cell, if it is there, to add to it. */
+/* Takes the partner's cell, if it is there, to combine this seat's input. */
 static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
@@ -454,11 +455,11 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     if (!pairs_is_of(piece, seen))
         return;
     while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
-        assert(0); /* no other seat may */
+        assert(0); /* no other seat may take the cell */
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
-/* Has the contribution copied into the cell, if there is one. */
+/* Has the input copied to the cell; 0: the segment waits for the next pass. */
 static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 {
     pairs->look &= ~bit_of(pairs->segment);
@@ -496,12 +497,12 @@ static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
     if (cell == 0) {
         piece->runs.give(piece->runs.arg, pairs->run);
-        pairs->lacks_room = 1; /* of words, for this pass */
+        pairs->lacks_room = 1; /* no word is without a run */
         cell = home_take(piece, pairs);
     }
     pairs->run = 0;
     copy_to(pairs, cell);
-    say(pairs, pairs->state); /* any seat may use its other cells */
+    say(pairs, pairs->state); /* the run has cells for other seats */
 }
 
 static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -525,8 +526,8 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- steps ---- */
 
-/* Frees one of the two cells that were combined; of the last two, free_last
- * frees the other one. */
+/* Frees one of the two cells that were combined. At the top of the tree,
+ * free_last frees the other one. */
 static void free_one(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     cell_free(piece, pairs->unused);

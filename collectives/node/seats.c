@@ -9,7 +9,7 @@ void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
 
     while (!xyl_seats_swap(seats, word, &seen,
                            is_marked ? seen | bit : seen & ~bit))
-        continue; /* another seat was faster; there are only so many */
+        continue; /* another seat was faster; seats are few */
 }
 
 void xyl_seats_wake_marked(const xyl_seats_t *seats,

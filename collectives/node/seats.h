@@ -56,7 +56,7 @@ static inline uint64_t xyl_seats_add(const xyl_seats_t *seats,
         return seats->shm->ops->add(seats->shm, word);
     seen = xyl_seats_get(seats, word);
     while (!xyl_seats_swap(seats, word, &seen, seen + 1))
-        continue; /* another seat was faster; there are only so many */
+        continue; /* another seat was faster; seats are few */
     return seen + 1;
 }
 
