@@ -44,7 +44,7 @@ typedef struct watch {
     int is_mine;    /* this leader has connected */
     uint32_t node;  /* of the other leader; not set in OPENING */
     uint32_t host;  /* index of the next address to try */
-    uint64_t since; /* the first look in CONNECTING or OPENING; 0: none yet */
+    uint64_t since; /* first look at CONNECTING or OPENING; 0: none yet */
     size_t got;     /* bytes received of the awaited message */
     union {
         hello_t hello;
@@ -122,8 +122,8 @@ static void socket_watch(const xyl_lookout_t *lookout, int fd)
     option_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_s * 1000);
 }
 
-/* Writes the addresses of this machine's interfaces that are up: with
- * `loopback` IFF_LOOPBACK those of the loopback, with 0 all others. */
+/* Finds the addresses of this machine's interfaces that are up: the loopback's
+ * if `loopback` is IFF_LOOPBACK, all others if it is 0. Returns how many. */
 static uint32_t hosts_find(uint32_t *hosts, unsigned loopback)
 {
     struct ifaddrs *all = NULL, *one;

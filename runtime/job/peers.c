@@ -29,11 +29,11 @@ typedef struct hello {
     uint32_t build; /* the last of the first fields */
     uint32_t offer_bytes;
     uint64_t machine; /* equal for processes of one running system */
-    uint64_t room;    /* equal for processes with the same view of it */
+    uint64_t room;    /* equal for processes that see the machine alike */
     int32_t pid;
-    uint32_t asks_tuning; /* the user has named the table */
+    uint32_t asks_tuning; /* the user has named a tuning table */
     uint32_t status;      /* not XYLEM_OK: the rank gives up */
-    uint32_t culprit;     /* the cause then; no later field is set */
+    uint32_t culprit;     /* then the rank at fault; no later field is set */
     char node[XYL_NODE_NAME_BYTES];
     xyl_cpus_t cpus;
     uint64_t settings[SETTINGS]; /* 0 for settings that may differ */
@@ -64,9 +64,9 @@ static uint64_t machine_identity(void)
     return identity;
 }
 
-/* Identifies the namespaces that containers may have of their own although they
- * share process numbers. 0: this process has a limit of addresses (ulimit -v),
- * and may not be able to map all memory. */
+/* A hash of the namespaces in which containers may differ although they share
+ * process numbers. 0: a limit of addresses (ulimit -v) may keep this process
+ * from mapping all memory. */
 static uint64_t room_identity(void)
 {
     static const char *const spaces[] = {
@@ -161,8 +161,8 @@ static xylem_status_t check_rest(xyl_bootstrap_t *bootstrap,
     return XYLEM_OK;
 }
 
-/* 1: the row is the tuning table, and both ranks have found theirs by
- * themselves; such tables may differ. */
+/* 1: the row is the tuning table, and neither rank's user has named one: tables
+ * that the library finds may differ. */
 static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
                       const hello_t *theirs)
 {
