@@ -335,10 +335,10 @@ xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
 
 void xyl_call_is_refused(xylem_team_t *team, xylem_status_t status)
 {
-    uint64_t word = xyl_call_word_of_nothing(1 + xyl_team_refusals(team));
+    uint64_t word = xyl_call_word_of_nothing(1 + xyl_history_refusals(team));
 
     if (team->size == 1)
         return;
-    xyl_team_refused(team, word);
+    xyl_history_refuse(team, word);
     xyl_node_refused(team, word, status);
 }

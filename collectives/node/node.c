@@ -416,7 +416,8 @@ static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
     return team->parent_key != 0 && !xyl_team_has_failed(team) &&
            team->is_one_node && TAILQ_EMPTY(&board->stages) &&
-           node_of_team(team)->tagged == NULL && xyl_team_refusals(team) == 0 &&
+           node_of_team(team)->tagged == NULL &&
+           xyl_history_refusals(team) == 0 &&
            xyl_board_get(board, xyl_board_spare(board, XYL_SPARE_TAGS)) == 0;
 }
 

@@ -292,10 +292,10 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
-    uint32_t refusals = xyl_team_refusals(operation->request.team);
+    uint32_t refusals = xyl_history_refusals(operation->request.team);
 
     return xyl_call_word_is_nothing(word) &&
-           (operation->looks_without_event < XYL_CALLED_REFUSED_LOOKS ||
+           (operation->looks_without_event < XYL_HISTORY_REFUSED_LOOKS ||
             (word & call) == xyl_call_word_of_nothing(refusals));
 }
 

@@ -19,7 +19,7 @@ typedef enum xyl_notice_kind {
     XYL_NOTICE_DEAD,    /* the process of rank `about` has died */
     XYL_NOTICE_FAILED,  /* the team has failed: cause `about`, reason `text` */
     XYL_NOTICE_UNMADE,  /* a rank could not make the team's child `number` */
-    XYL_NOTICE_CALL,    /* `from` waits in a call (called.c): its `number`;
+    XYL_NOTICE_CALL,    /* `from` waits in a call (history.c): its `number`;
                            `ballot` 1: it has a tag; for `about` seconds; after
                            `flags` refusals; in `text`, `status` words */
     XYL_NOTICE_VALUE,   /* a rank's value of an agreement, to its collector */

@@ -394,16 +394,16 @@ void xyl_operation_go(xyl_operation_t *operation)
 
 void xyl_operation_note_called(xyl_operation_t *operation)
 {
-    xyl_called_t *called = &operation->request.team->called;
+    xyl_history_t *history = &operation->request.team->history;
 
     if (operation->tag != 0) {
-        xyl_called_begin_tagged(called, (uint32_t)operation->number,
-                                operation->call);
+        xyl_history_begin_tagged(history, (uint32_t)operation->number,
+                                 operation->call);
         operation->past = operation->call; /* calls with tags have no order */
         return;
     }
-    operation->number = called->begun;
-    operation->past = xyl_called_begin(called, operation->call);
+    operation->number = history->begun;
+    operation->past = xyl_history_begin(history, operation->call);
 }
 
 /* ---- failing with the team ---- */

@@ -72,7 +72,7 @@ typedef struct xyl_operation {
     uint32_t stages_left;
     uint32_t tag;       /* matches calls; 0: the team's order matches them */
     uint32_t sequences; /* numbers that its stages use for their messages */
-    uint64_t number;    /* this run's among the team's calls (called.h); with a
+    uint64_t number;    /* this run's among the team's calls (history.h); with a
                            tag: the first of `sequences` */
     uint64_t past;      /* hash of the team's calls so far, this run included */
     uint64_t mark;      /* in the tags of its messages */
@@ -221,7 +221,7 @@ void xyl_operation_go(xyl_operation_t *operation);
 /* The starting thread: gives this run the sequence numbers that its messages or
  * its tag need. */
 xylem_status_t xyl_operation_take_number(xyl_operation_t *operation);
-/* The progressing thread: records the run among the team's calls (called.h). */
+/* The progressing thread: records the run in the team's history. */
 void xyl_operation_note_called(xyl_operation_t *operation);
 /* The progressing thread: makes an idle operation of one stage active, whose
  * stage runs already and whose call is recorded. */

@@ -21,8 +21,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/core/called.h"
 #include "runtime/core/context.h"
+#include "runtime/core/history.h"
 #include "runtime/core/tags.h"
 
 enum {
@@ -66,7 +66,7 @@ struct xylem_team {
     LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
     pthread_mutex_t lock;          /* for `tags`, and modules' state */
     _Atomic(xyl_tags_t *) tags;    /* NULL: no call had a tag */
-    xyl_called_t called;
+    xyl_history_t history;
     void *attached[]; /* [modules->count], see module.h */
 };
 
@@ -129,7 +129,7 @@ static inline uint64_t xyl_team_begin(xylem_team_t *team, uint32_t sequences)
     return atomic_fetch_add_explicit(&team->begun, sequences,
                                      memory_order_relaxed);
 }
-/* The mark of a call's messages; `past`: see called.h. */
+/* The mark of a call's messages; `past`: see history.h. */
 static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
 {
     return past * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;

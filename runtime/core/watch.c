@@ -122,7 +122,7 @@ static void compare(xyl_operation_t *operation)
             stage->ops->compare(stage);
     }
     if (operation->failure == XYLEM_OK)
-        xyl_called_tell(operation);
+        xyl_history_tell(operation);
 }
 
 /* ---- looks ---- */
@@ -210,7 +210,7 @@ static xylem_status_t watch_begins(xylem_context_t *context)
     watch->context = context;
     watch->dumps_seen = (int)dumps_wanted;
     watch->timer.fire = look;
-    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_called_hear);
+    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_history_hear);
     return XYLEM_OK;
 }
 

@@ -83,7 +83,7 @@ static void test_nobody_waits(void)
         }
         for (rank = 0; rank < RANKS; rank++) {
             CHECK_EQ(world.words[rank], call);
-            CHECK_EQ(team_of(&world, rank)->called.begun, 1 + call);
+            CHECK_EQ(team_of(&world, rank)->history.begun, 1 + call);
         }
     }
     fabric_run_dry(world.fabric);
@@ -103,7 +103,7 @@ static void test_waits(void)
              XYL_INLINE_BEGUN);
     CHECK_EQ(operation->number, 1);
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &none), XYL_INLINE_NOT);
-    CHECK_EQ(team_of(&world, 1)->called.begun, 2);
+    CHECK_EQ(team_of(&world, 1)->history.begun, 2);
     CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &none), XYL_INLINE_DONE);
     fabric_run_dry(world.fabric);
     CHECK_EQ(run(&world, 2, sizeof world.words[0], &none), XYL_INLINE_DONE);
@@ -406,7 +406,7 @@ static void check_start_is_over(uint32_t tag)
         }
         for (rank = 0; rank < RANKS; rank++) {
             CHECK_EQ(world.words[rank], call);
-            CHECK_EQ(team_of(&world, rank)->called.begun, tag == 0 ? call : 0);
+            CHECK_EQ(team_of(&world, rank)->history.begun, tag == 0 ? call : 0);
             if (tag != 0)
                 CHECK_EQ(xyl_tag_calls(team_of(&world, rank), tag), call);
         }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/called.h"
+#include "runtime/core/history.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
@@ -271,17 +271,17 @@ static void test_late_is_not_different(void)
 /* A rank that is so far ahead that it does not remember says nothing. */
 static void test_ahead_of_what_is_remembered(void)
 {
-    xylem_request_t *requests[2 * XYL_CALLED_KEPT], *waits;
+    xylem_request_t *requests[2 * XYL_HISTORY_KEPT], *waits;
     fabric_t *fabric = world(WAY_NODE, 2, 5);
     uint64_t value[2] = {1, 2};
     uint32_t i;
 
-    for (i = 0; i < 2 * XYL_CALLED_KEPT; i++)
+    for (i = 0; i < 2 * XYL_HISTORY_KEPT; i++)
         CHECK_EQ(xylem_ibcast(fabric_world(fabric, 0), &value[0], 1,
                               XYLEM_UINT64, 0, &requests[i]),
                  XYLEM_OK);
     everybody_looks(fabric, 2);
-    for (i = 0; i < 2 * XYL_CALLED_KEPT; i++) {
+    for (i = 0; i < 2 * XYL_HISTORY_KEPT; i++) {
         CHECK_EQ(xylem_ibcast(fabric_world(fabric, 1), &value[1], 1,
                               XYLEM_UINT64, 0, &waits),
                  XYLEM_OK);
@@ -352,15 +352,15 @@ static void test_nonsense_is_no_call(void)
 }
 
 static const check_case_t cases[] = {
-    {"called: pairs that differ, over the net", test_pairs_on_the_net},
-    {"called: pairs that differ, on a node", test_pairs_on_a_node},
-    {"called: pairs that differ, on two nodes", test_pairs_on_two_nodes},
-    {"called: other numbers of the board", test_other_numbers_of_the_board},
-    {"called: who is late calls nothing else", test_late_is_not_different},
-    {"called: ahead of what is remembered", test_ahead_of_what_is_remembered},
-    {"called: the first difference is named",
+    {"history: pairs that differ, over the net", test_pairs_on_the_net},
+    {"history: pairs that differ, on a node", test_pairs_on_a_node},
+    {"history: pairs that differ, on two nodes", test_pairs_on_two_nodes},
+    {"history: other numbers of the board", test_other_numbers_of_the_board},
+    {"history: who is late calls nothing else", test_late_is_not_different},
+    {"history: ahead of what is remembered", test_ahead_of_what_is_remembered},
+    {"history: the first difference is named",
      test_the_first_difference_is_named},
-    {"called: nonsense is no call", test_nonsense_is_no_call},
+    {"history: nonsense is no call", test_nonsense_is_no_call},
 };
 
 CHECK_MAIN(cases)

@@ -5,8 +5,8 @@
  * places fails the team; a rank that has not come that far only is late.
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_RUNTIME_CORE_CALLED_H
-#define XYL_RUNTIME_CORE_CALLED_H
+#ifndef XYL_RUNTIME_CORE_HISTORY_H
+#define XYL_RUNTIME_CORE_HISTORY_H
 
 #include <stdatomic.h>
 
@@ -19,22 +19,22 @@ struct xyl_notice;
 struct xyl_operation;
 
 enum {
-    XYL_CALLED_KEPT = 64, /* a power of two */
-    XYL_CALLED_TAGGED = 16,
-    XYL_CALLED_REFUSED_LOOKS = 4
+    XYL_HISTORY_KEPT = 64, /* a power of two */
+    XYL_HISTORY_TAGGED = 16,
+    XYL_HISTORY_REFUSED_LOOKS = 4
 };
 
 /* A call with a tag. */
-typedef struct xyl_called_tagged {
+typedef struct xyl_history_tagged {
     uint32_t sequence; /* its first number; 0: no call */
     uint64_t call;
-} xyl_called_tagged_t;
+} xyl_history_tagged_t;
 
-typedef struct xyl_called {
-    uint64_t begun;                  /* calls in order */
-    uint64_t past;                   /* hash of all of them, in this order */
-    uint64_t calls[XYL_CALLED_KEPT]; /* the last of them, by number */
-    xyl_called_tagged_t tagged[XYL_CALLED_TAGGED];
+typedef struct xyl_history {
+    uint64_t begun;                   /* calls in order */
+    uint64_t past;                    /* hash of all of them, in this order */
+    uint64_t calls[XYL_HISTORY_KEPT]; /* the last of them, by number */
+    xyl_history_tagged_t tagged[XYL_HISTORY_TAGGED];
     /* How many calls were refused; the last of them; and 1 more than the number
      * of the call in whose place it was. */
     _Atomic uint32_t refusals;
@@ -42,35 +42,35 @@ typedef struct xyl_called {
     uint64_t refused_at;
     xyl_task_t refusal_task;
     _Atomic int refusal_is_queued;
-} xyl_called_t;
+} xyl_history_t;
 
 /* Records the next call in order. Returns the new `past`. */
-static inline uint64_t xyl_called_begin(xyl_called_t *called, uint64_t call)
+static inline uint64_t xyl_history_begin(xyl_history_t *history, uint64_t call)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
 
-    called->calls[called->begun++ % XYL_CALLED_KEPT] = call;
-    called->past = ((called->past ^ called->past >> 32) + call + 1) * mix;
-    return called->past;
+    history->calls[history->begun++ % XYL_HISTORY_KEPT] = call;
+    history->past = ((history->past ^ history->past >> 32) + call + 1) * mix;
+    return history->past;
 }
 /* Records a call with a tag, whose numbers begin at `sequence`. */
-static inline void xyl_called_begin_tagged(xyl_called_t *called,
-                                           uint32_t sequence, uint64_t call)
+static inline void xyl_history_begin_tagged(xyl_history_t *history,
+                                            uint32_t sequence, uint64_t call)
 {
-    called->tagged[sequence / XYL_TAG_SEQUENCES % XYL_CALLED_TAGGED] =
-        (xyl_called_tagged_t){sequence, call};
+    history->tagged[sequence / XYL_TAG_SEQUENCES % XYL_HISTORY_TAGGED] =
+        (xyl_history_tagged_t){sequence, call};
 }
 
 /* Records that `call` was refused in the place of the next call. The team fails
  * when another rank has waited there for REFUSED_LOOKS seconds, and has not
  * been refused as often. Any thread. */
-void xyl_team_refused(struct xylem_team *team, uint64_t call);
+void xyl_history_refuse(struct xylem_team *team, uint64_t call);
 /* Any thread. */
-uint32_t xyl_team_refusals(const struct xylem_team *team);
+uint32_t xyl_history_refusals(const struct xylem_team *team);
 
 /* Tells the other ranks that this one waits in the operation. */
-void xyl_called_tell(const struct xyl_operation *operation);
+void xyl_history_tell(const struct xyl_operation *operation);
 /* Compares this rank's calls with the notice of a rank that waits. */
-void xyl_called_hear(struct xylem_context *context, struct xyl_notice *notice);
+void xyl_history_hear(struct xylem_context *context, struct xyl_notice *notice);
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/core/called.h"
+#include "runtime/core/history.h"
 
 #include <string.h>
 
@@ -18,10 +18,11 @@ _Static_assert(WORDS * sizeof(uint64_t) < XYL_FAILURE_TEXT,
                "they fit into a notice, before its last byte");
 
 /* 0: the call is not known any more, or has not begun. */
-static uint64_t call_at(const xyl_called_t *called, uint64_t number)
+static uint64_t call_at(const xyl_history_t *history, uint64_t number)
 {
-    return number < called->begun && called->begun - number <= XYL_CALLED_KEPT
-               ? called->calls[number % XYL_CALLED_KEPT]
+    return number < history->begun &&
+                   history->begun - number <= XYL_HISTORY_KEPT
+               ? history->calls[number % XYL_HISTORY_KEPT]
                : 0;
 }
 
@@ -30,33 +31,33 @@ static uint64_t call_at(const xyl_called_t *called, uint64_t number)
 /* The calls that were submitted before have begun. */
 static void refusal_run(xyl_task_t *task)
 {
-    xyl_called_t *called = XYL_HOLDER(xyl_called_t, refusal_task, task);
-    xylem_team_t *team = XYL_HOLDER(xylem_team_t, called, called);
+    xyl_history_t *history = XYL_HOLDER(xyl_history_t, refusal_task, task);
+    xylem_team_t *team = XYL_HOLDER(xylem_team_t, history, history);
 
-    /* Partner: the exchange in xyl_team_refused. */
-    atomic_store_explicit(&called->refusal_is_queued, 0, memory_order_release);
-    called->refused_at = called->begun + 1;
+    /* Partner: the exchange in xyl_history_refuse. */
+    atomic_store_explicit(&history->refusal_is_queued, 0, memory_order_release);
+    history->refused_at = history->begun + 1;
     xyl_team_unreference(team);
 }
 
-void xyl_team_refused(xylem_team_t *team, uint64_t call)
+void xyl_history_refuse(xylem_team_t *team, uint64_t call)
 {
-    xyl_called_t *called = &team->called;
+    xyl_history_t *history = &team->history;
 
-    atomic_fetch_add_explicit(&called->refusals, 1, memory_order_relaxed);
-    atomic_store_explicit(&called->refused_call, call, memory_order_relaxed);
+    atomic_fetch_add_explicit(&history->refusals, 1, memory_order_relaxed);
+    atomic_store_explicit(&history->refused_call, call, memory_order_relaxed);
     /* Partner: the store in refusal_run. */
-    if (atomic_exchange_explicit(&called->refusal_is_queued, 1,
+    if (atomic_exchange_explicit(&history->refusal_is_queued, 1,
                                  memory_order_acquire) != 0)
         return;
     xyl_team_reference(team);
-    called->refusal_task.run = refusal_run;
-    xyl_engine_submit(&team->context->engine, &called->refusal_task);
+    history->refusal_task.run = refusal_run;
+    xyl_engine_submit(&team->context->engine, &history->refusal_task);
 }
 
-uint32_t xyl_team_refusals(const xylem_team_t *team)
+uint32_t xyl_history_refusals(const xylem_team_t *team)
 {
-    return atomic_load_explicit(&team->called.refusals, memory_order_relaxed);
+    return atomic_load_explicit(&team->history.refusals, memory_order_relaxed);
 }
 
 /* 1: the user may still repeat the call that was refused here, or both ranks
@@ -64,8 +65,8 @@ uint32_t xyl_team_refusals(const xylem_team_t *team)
 static int may_be_made_again(const xylem_team_t *team,
                              const xyl_notice_t *notice)
 {
-    return notice->flags == xyl_team_refusals(team) ||
-           notice->about < XYL_CALLED_REFUSED_LOOKS;
+    return notice->flags == xyl_history_refusals(team) ||
+           notice->about < XYL_HISTORY_REFUSED_LOOKS;
 }
 
 /* ---- telling ---- */
@@ -74,7 +75,7 @@ static int may_be_made_again(const xylem_team_t *team,
  * how many. */
 static uint32_t words_write(const xyl_operation_t *operation, char *text)
 {
-    const xyl_called_t *called = &operation->request.team->called;
+    const xyl_history_t *history = &operation->request.team->history;
     uint64_t word = operation->call;
     uint32_t i = 0;
 
@@ -83,12 +84,12 @@ static uint32_t words_write(const xyl_operation_t *operation, char *text)
         i++;
         if (operation->tag != 0 || i > operation->number || i == WORDS)
             break;
-        word = call_at(called, operation->number - i);
+        word = call_at(history, operation->number - i);
     } while (word != 0);
     return i;
 }
 
-void xyl_called_tell(const xyl_operation_t *operation)
+void xyl_history_tell(const xyl_operation_t *operation)
 {
     const xylem_team_t *team = operation->request.team;
     xyl_notice_t *notice;
@@ -101,7 +102,7 @@ void xyl_called_tell(const xyl_operation_t *operation)
     notice->number = operation->number;
     notice->ballot = operation->tag != 0;
     notice->status = words_write(operation, notice->text);
-    notice->flags = xyl_team_refusals(team);
+    notice->flags = xyl_history_refusals(team);
     notice->about = operation->looks_without_event;
     if (operation->looks_without_event < TELL_ALL_LOOKS &&
         team->size > TELL_ALL_RANKS)
@@ -127,19 +128,19 @@ static int differs_in_order(const xylem_team_t *team,
                             const xyl_notice_t *notice, uint64_t *mine,
                             uint64_t *theirs)
 {
-    const xyl_called_t *called = &team->called;
+    const xyl_history_t *history = &team->history;
     uint32_t i, words = notice->status < WORDS ? notice->status : WORDS;
 
-    if (notice->number == called->begun &&
-        notice->number + 1 == called->refused_at &&
+    if (notice->number == history->begun &&
+        notice->number + 1 == history->refused_at &&
         !may_be_made_again(team, notice)) {
         *mine =
-            atomic_load_explicit(&called->refused_call, memory_order_relaxed);
+            atomic_load_explicit(&history->refused_call, memory_order_relaxed);
         *theirs = word_read(notice, 0);
         return 1;
     }
     for (i = words; i-- > 0;) {
-        *mine = i <= notice->number ? call_at(called, notice->number - i) : 0;
+        *mine = i <= notice->number ? call_at(history, notice->number - i) : 0;
         *theirs = word_read(notice, i);
         if (*mine != 0 && *theirs != 0 && *mine != *theirs)
             return 1;
@@ -150,8 +151,8 @@ static int differs_in_order(const xylem_team_t *team,
 static int differs_by_tag(const xylem_team_t *team, const xyl_notice_t *notice,
                           uint64_t *mine, uint64_t *theirs)
 {
-    uint64_t at = notice->number / XYL_TAG_SEQUENCES % XYL_CALLED_TAGGED;
-    const xyl_called_tagged_t *tagged = &team->called.tagged[at];
+    uint64_t at = notice->number / XYL_TAG_SEQUENCES % XYL_HISTORY_TAGGED;
+    const xyl_history_tagged_t *tagged = &team->history.tagged[at];
 
     *mine = tagged->call;
     *theirs = word_read(notice, 0);
@@ -159,7 +160,7 @@ static int differs_by_tag(const xylem_team_t *team, const xyl_notice_t *notice,
            *mine != *theirs;
 }
 
-void xyl_called_hear(xylem_context_t *context, xyl_notice_t *notice)
+void xyl_history_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
     xylem_team_t *team = xyl_team_find(context, notice->team);
     uint64_t mine, theirs;
