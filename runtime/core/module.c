@@ -45,51 +45,34 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
     for ((i) = (modules)->count; (i)-- > 0;)                                   \
         if ((modules)->all[i] != NULL && (modules)->all[i]->function != NULL)
 
-xylem_status_t xyl_modules_context_begins(xylem_context_t *context)
-{
-    xylem_status_t status = XYLEM_OK;
-    unsigned i;
+/* Functions that call each module's function of the same name. */
+#define FORWARD(order, function, owner_t, owner, context)                      \
+    void xyl_modules_##function(owner_t *owner)                                \
+    {                                                                          \
+        const xyl_modules_t *modules = (context)->modules;                     \
+        unsigned i;                                                            \
+                                                                               \
+        order(i, modules, function) modules->all[i]->function(owner);          \
+    }
+#define FORWARD_UNTIL_FAILURE(function)                                        \
+    xylem_status_t xyl_modules_##function(xylem_context_t *context)            \
+    {                                                                          \
+        xylem_status_t status = XYLEM_OK;                                      \
+        unsigned i;                                                            \
+                                                                               \
+        UPWARDS(i, context->modules, function)                                 \
+        if (status == XYLEM_OK)                                                \
+            status = context->modules->all[i]->function(context);              \
+        return status;                                                         \
+    }
 
-    UPWARDS(i, context->modules, context_begins)
-    if (status == XYLEM_OK)
-        status = context->modules->all[i]->context_begins(context);
-    return status;
-}
-
-xylem_status_t xyl_modules_context_joins(xylem_context_t *context)
-{
-    xylem_status_t status = XYLEM_OK;
-    unsigned i;
-
-    UPWARDS(i, context->modules, context_joins)
-    if (status == XYLEM_OK)
-        status = context->modules->all[i]->context_joins(context);
-    return status;
-}
-
-void xyl_modules_context_ends(xylem_context_t *context)
-{
-    unsigned i;
-
-    DOWNWARDS(i, context->modules, context_ends)
-    context->modules->all[i]->context_ends(context);
-}
-
-void xyl_modules_teams_failed(xylem_context_t *context)
-{
-    unsigned i;
-
-    UPWARDS(i, context->modules, teams_failed)
-    context->modules->all[i]->teams_failed(context);
-}
-
-void xyl_modules_ranks_died(xylem_context_t *context)
-{
-    unsigned i;
-
-    DOWNWARDS(i, context->modules, ranks_died)
-    context->modules->all[i]->ranks_died(context);
-}
+FORWARD_UNTIL_FAILURE(context_begins)
+FORWARD_UNTIL_FAILURE(context_joins)
+FORWARD(DOWNWARDS, context_ends, xylem_context_t, context, context)
+FORWARD(UPWARDS, teams_failed, xylem_context_t, context, context)
+FORWARD(DOWNWARDS, ranks_died, xylem_context_t, context, context)
+FORWARD(DOWNWARDS, team_made, xylem_team_t, team, team->context)
+FORWARD(DOWNWARDS, team_ends, xylem_team_t, team, team->context)
 
 unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file)
 {
@@ -107,20 +90,4 @@ unsigned xyl_modules_held(const xylem_context_t *context)
     UPWARDS(i, context->modules, held)
     count += context->modules->all[i]->held(context);
     return count;
-}
-
-void xyl_modules_team_made(xylem_team_t *team)
-{
-    unsigned i;
-
-    DOWNWARDS(i, team->context->modules, team_made)
-    team->context->modules->all[i]->team_made(team);
-}
-
-void xyl_modules_team_ends(xylem_team_t *team)
-{
-    unsigned i;
-
-    DOWNWARDS(i, team->context->modules, team_ends)
-    team->context->modules->all[i]->team_ends(team);
 }

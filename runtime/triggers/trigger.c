@@ -7,7 +7,6 @@
 #include "runtime/core/team.h"
 #include "runtime/triggers/stream_steps.h"
 #include "runtime/triggers/trigger_counter.h"
-#include "runtime/triggers/triggered.h"
 
 enum { TRIGGER_MAGIC = 0x78547267, TRIGGER_FREED = 0x78546672 };
 

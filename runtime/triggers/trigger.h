@@ -11,8 +11,8 @@
  *   WAITING  for the request to end or to start; then FIRED again
  *
  * All but counting happens on the progressing thread. trigger.c has the life of
- * a trigger, trigger_counter.c its counting and acting, triggered.c the
- * requests that triggers act on. */
+ * a trigger, trigger_counter.c its counting and acting, and the requests that
+ * triggers act on. */
 #ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_H
 #define XYL_RUNTIME_TRIGGERS_TRIGGER_H
 

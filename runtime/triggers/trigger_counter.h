@@ -1,9 +1,10 @@
-/* A trigger and its counters from inside: counting, firing, failing. See
- * trigger.h. */
+/* A trigger and its counters from inside: counting, firing, failing; and the
+ * requests that triggers act on. See trigger.h. */
 #ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_COUNTER_H
 #define XYL_RUNTIME_TRIGGERS_TRIGGER_COUNTER_H
 
 #include "runtime/core/context.h"
+#include "runtime/core/request.h"
 #include "runtime/modules.h"
 #include "runtime/triggers/trigger.h"
 
@@ -24,6 +25,21 @@ static inline xyl_triggers_t *xyl_triggers_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TRIGGERS];
 }
 
+/* The triggers of a request. Their callbacks replace the user's, so that they
+ * are told when a run of the request takes segments, and when it completes. */
+typedef struct xyl_triggered {
+    xyl_request_actor_t actor;
+    xylem_request_t *request;
+    int takes_segments; /* this run of the request does */
+    int is_calling;     /* on_complete has not returned */
+    int is_over;        /* freed when on_complete has returned */
+    LIST_HEAD(, xylem_trigger) triggers;
+    /* The user's callbacks. */
+    xylem_complete_fn on_complete;
+    xylem_segment_fn on_segment;
+    void *arg;
+} xyl_triggered_t;
+
 /* A trigger has one for each segment, or one; each on a cache line of its own,
  * as many threads count on it. */
 struct xyl_trigger_counter {
@@ -38,7 +54,7 @@ struct xylem_trigger {
     uint32_t magic;
     xylem_trigger_action_t action;
     xylem_context_t *context;
-    struct xyl_triggered *triggered; /* the request; NULL: none */
+    xyl_triggered_t *triggered; /* the request; NULL: none */
     xylem_trigger_fn fn;
     void *arg;
     xylem_trigger_t *then;
@@ -66,9 +82,14 @@ xylem_status_t xyl_trigger_failure(const xylem_trigger_t *trigger);
 void xyl_trigger_counter_run(xyl_task_t *task);
 void xyl_trigger_call(xyl_event_t *event);
 
-/* The progressing thread. The action is done, or has failed with `status`. */
-void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status);
-/* Fails the trigger, and the chain of `then` behind it. */
+/* Returns the request's, which it makes if need be. NULL: no memory. */
+xyl_triggered_t *xyl_triggered_of(xylem_request_t *request);
+/* The progressing thread: no trigger acts on the request any more; it gets its
+ * user's callbacks back. */
+void xyl_triggered_end(xyl_triggered_t *triggered);
+
+/* The progressing thread. Fails the trigger, and the chain of `then` behind it.
+ */
 void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status);
 /* Fails the trigger if its request's team has failed. */
 void xyl_trigger_fail_with_team(xylem_trigger_t *trigger);
