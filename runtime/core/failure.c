@@ -13,7 +13,7 @@
 #include "runtime/core/team.h"
 #include "runtime/modules.h"
 
-/* Of a context. The progressing thread's. */
+/* The module's state in a context; only the progressing thread uses it. */
 typedef struct failures {
     xylem_context_t *context;
     xyl_event_t event;
@@ -22,7 +22,7 @@ typedef struct failures {
 
 /* ---- teams ---- */
 
-/* 1: the team has not failed before. */
+/* Records a failure. 1: it is the first of the team. */
 static int failure_note(xylem_team_t *team, xylem_status_t status,
                         uint32_t rank, const char *text)
 {
@@ -91,7 +91,8 @@ static void fail_task_run(xyl_task_t *task)
     free(fail);
 }
 
-/* As a task; this rank is the cause. XYLEM_ERR_NO_MEMORY: nothing happens. */
+/* Submits a task that fails the team, with this rank as the cause.
+ * XYLEM_ERR_NO_MEMORY: the team does not fail. */
 static xylem_status_t fail_later(xylem_team_t *team, xylem_status_t status,
                                  const char *text)
 {
@@ -153,7 +154,8 @@ static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 
 static const char unmade_text[] = "a rank could not make the team";
 
-/* The lock is held. 1: a team has failed that had not before. */
+/* Fails the child, if this rank has it; the context's lock is held. 1: the
+ * child had not failed before. */
 static int child_fail(xylem_context_t *context, uint64_t parent,
                       uint64_t number, uint32_t about)
 {
@@ -167,7 +169,8 @@ static int child_fail(xylem_context_t *context, uint64_t parent,
     return is_news;
 }
 
-/* Children that are begun later fail, too. 1: `number` is news. */
+/* Notes that child `number` of the parent fails, and so do all later children.
+ * 1: this is news. */
 static int unmade_note(xylem_team_t *parent, uint32_t number)
 {
     if (parent->unmade != 0 && parent->unmade <= number)
@@ -260,7 +263,7 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     if (notice == NULL)
         return;
     notice->about = rank;
-    /* A process on another machine may live: then it gives the others up. */
+    /* If the process lives on another machine, it gives the other ranks up. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
     atomic_store_explicit(&context->peers[rank].has_failed, 1,
@@ -274,7 +277,7 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
     char text[XYL_FAILURE_TEXT];
     xylem_team_t *team;
 
-    /* A rank that has passed the fence at the end may exit first. */
+    /* At the end, a rank that has passed the fence may exit before this one. */
     if (!xyl_context_is_leaving(context)) {
         xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on", rank);
         tell_death(context, rank);
@@ -310,7 +313,7 @@ static void suspicion_handle(xyl_event_t *event)
     xyl_context_suspects_look(failures->context);
 }
 
-/* The other ranks have given this one up, and it gives them up. */
+/* The other ranks take this rank for dead, so it takes them for dead. */
 static void is_given_up(xylem_context_t *context)
 {
     uint32_t rank;

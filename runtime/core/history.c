@@ -9,9 +9,9 @@
 #include "runtime/core/team.h"
 
 enum {
-    WORDS = 16,         /* in a notice: the call, and calls before it */
-    TELL_ALL_LOOKS = 8, /* before this look only some ranks are told */
-    TELL_ALL_RANKS = 16 /* in teams of more than these */
+    WORDS = 16,         /* in a notice: for the call and calls before it */
+    TELL_ALL_LOOKS = 8, /* from this look on all ranks are told */
+    TELL_ALL_RANKS = 16 /* in teams of at most these, always */
 };
 
 _Static_assert(WORDS * sizeof(uint64_t) < XYL_FAILURE_TEXT,
@@ -28,7 +28,7 @@ static uint64_t call_at(const xyl_history_t *history, uint64_t number)
 
 /* ---- refusals ---- */
 
-/* The calls that were submitted before have begun. */
+/* All calls that were submitted before this task have begun. */
 static void refusal_run(xyl_task_t *task)
 {
     xyl_history_t *history = XYL_HOLDER(xyl_history_t, refusal_task, task);
@@ -60,8 +60,8 @@ uint32_t xyl_history_refusals(const xylem_team_t *team)
     return atomic_load_explicit(&team->history.refusals, memory_order_relaxed);
 }
 
-/* 1: the user may still repeat the call that was refused here, or both ranks
- * were refused as often. */
+/* 1: the refusal is no error so far: both ranks were refused as often, or the
+ * user may still repeat the call that was refused here. */
 static int may_be_made_again(const xylem_team_t *team,
                              const xyl_notice_t *notice)
 {
@@ -71,8 +71,8 @@ static int may_be_made_again(const xylem_team_t *team,
 
 /* ---- telling ---- */
 
-/* Writes the call, and the calls before it as far as they are known. Returns
- * how many. */
+/* Writes the word of the operation's call and those of the known calls before
+ * it. Returns how many words. */
 static uint32_t words_write(const xyl_operation_t *operation, char *text)
 {
     const xyl_history_t *history = &operation->request.team->history;
@@ -122,8 +122,8 @@ static uint64_t word_read(const xyl_notice_t *notice, uint32_t i)
     return word;
 }
 
-/* 1: the rank that waits has called `theirs` in the first known place where it
- * differs from this one, which has called `mine`. */
+/* 1: this rank has called *mine where the rank that waits has called *theirs.
+ * Of all known places where their calls differ, that is the first. */
 static int differs_in_order(const xylem_team_t *team,
                             const xyl_notice_t *notice, uint64_t *mine,
                             uint64_t *theirs)
@@ -167,7 +167,7 @@ void xyl_history_hear(xylem_context_t *context, xyl_notice_t *notice)
 
     if (team == NULL)
         return;
-    /* The rank that waits has not been told, for lack of memory, perhaps. */
+    /* The notice of the failure may have been lost for lack of memory. */
     if (xyl_team_has_failed(team))
         xyl_team_tell_failure(team, notice->from);
     else if (notice->ballot != 0

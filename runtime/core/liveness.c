@@ -17,8 +17,8 @@
 
 enum {
     END_WAIT_MS = 100,
-    ENDING_WAIT_MS = 1000, /* for a process that has no memory any more */
-    LOOK_US = 1000,        /* between looks, without a descriptor */
+    ENDING_WAIT_MS = 1000, /* for the end of a process without memory */
+    LOOK_US = 1000,        /* between looks at a process without descriptor */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
     STAT_START = 22
@@ -29,10 +29,9 @@ typedef struct watched {
     uint32_t rank;
     int fd; /* of the process; -1: none, /proc is polled */
     struct event *watch;
-    uint64_t start; /* of the process, if it is polled; 0: unknown */
+    uint64_t start; /* see process_start; of a polled process; 0: unknown */
 } watched_t;
 
-/* Of a context. */
 typedef struct liveness {
     xylem_context_t *context;
     xyl_timer_t looks; /* at processes without a descriptor */
@@ -61,8 +60,8 @@ static void process_ended(int fd, short what, void *arg)
     xyl_context_suspect(watched->context, watched->rank);
 }
 
-/* When the process was started, in the system's ticks, which tells apart
- * processes that have had one number; 0: there is none, or it has ended. */
+/* When the process started, in the system's ticks: two processes with the same
+ * number differ in this. 0: there is no such process, or it has ended. */
 static uint64_t process_start(int32_t pid)
 {
     char path[64], text[STAT_BYTES], *at;
@@ -106,14 +105,14 @@ static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
                     now_ns + context->config.liveness_ms * 1000000);
 }
 
-/* Polls a process, as the system has no process descriptors, or none left. */
+/* Polls a process for which the system gives no descriptor. */
 static void process_look_at(xylem_context_t *context, watched_t *watched)
 {
     liveness_t *liveness = liveness_of(context);
 
     watched->start = process_start(context->peers[watched->rank].pid);
     if (watched->start == 0 && process_start(getpid()) != 0)
-        xyl_context_suspect(context, watched->rank); /* it has ended */
+        xyl_context_suspect(context, watched->rank); /* the process has ended */
     else if (watched->start == 0)
         xyl_log(XYL_LOG_WARN, "cannot watch the process of rank %u: no /proc",
                 watched->rank);

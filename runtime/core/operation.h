@@ -13,13 +13,12 @@ enum {
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
-/* The parameters of an operation. */
 typedef struct xyl_operation_params {
     uint64_t bytes;       /* of the message */
     size_t segment_bytes; /* not 0 */
     uint32_t lanes;
-    int lanes_are_parts; /* each has consecutive segments, else every
-                            lanes-th */
+    int lanes_are_parts; /* a lane has consecutive segments; else lane l
+                            has l, l + lanes, ... */
     int has_input;       /* this rank contributes segments */
     int waits_for_parts; /* the user releases each segment of the input */
     uint32_t flags;      /* XYLEM_FLAG_... */
@@ -31,91 +30,90 @@ typedef struct xyl_operation_params {
 /* The memory that an operation holds for other ranks when it detaches. */
 typedef struct xyl_hold {
     int detaches;
-    uint64_t bytes;    /* in all, the copy of the message included */
+    uint64_t bytes;    /* including the copy of the message */
     int needs_message; /* the operation needs a copy of the message: `held` */
-    uint32_t keepers;  /* stages that can copy what they need of the user's */
+    uint32_t keepers;  /* how many stages have `may_keep` */
 } xyl_hold_t;
 
 typedef struct xyl_operation {
     xylem_request_t request;
-    /* Offers an idle operation that the user has given up to the maker's store
-     * of operations. 1: the store has taken it. May be NULL. */
+    /* Offers the idle operation to its maker's store, when the user has given
+     * it up. 1: the store has taken the operation. May be NULL. */
     int (*keep)(struct xyl_operation *operation);
-    /* Makes an equal operation without callback; the starting thread. Returns
-     * owned, or NULL. NULL: the operation does not detach. */
+    /* Makes an equal operation without callback, on the starting thread.
+     * Returns owned, or NULL. No function: the operation does not detach. */
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
-    /* Gives up what the maker has attached. May be NULL. */
+    /* Releases what the maker has attached to it. May be NULL. */
     void (*release)(struct xyl_operation *operation);
-    /* Called before `keep`: the user, who could start the operation again, has
-     * given it up. May be NULL. */
+    /* Called before `keep` when the user has given up an operation that could
+     * start again. May be NULL. */
     void (*given_up)(struct xyl_operation *operation);
-    /* The message. */
-    size_t bytes;     /* in all */
+    size_t bytes;     /* of the message */
     const char *name; /* of the collective, for records */
-    uint64_t began;   /* by the observer's time */
-    void *subject;    /* for the observer; NULL: none */
-    uint64_t call;    /* equal on all ranks of one call, for comparison; 0:
-                         unknown */
+    uint64_t began;   /* when the run began, by the observer's time */
+    void *subject; /* argument of the observer's `ran`; NULL: no call of it */
+    uint64_t call; /* a word that is equal on all ranks of a call; 0:
+                      unknown */
     size_t segment_bytes;
     uint64_t segments;
-    /* Read with every event, as the fields above. */
+    /* Every event reads the members above and these. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
-    unsigned looks_without_event; /* see watch.h */
-    unsigned limit_s; /* for these looks; 0: as the context's settings say */
+    unsigned looks_without_event; /* of watch.h, since the last event */
+    unsigned limit_s; /* the most such looks; 0: the context's hang_s */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
-    uint64_t stage_segments; /* that go through the stages: `segments`; or 1,
-                                which may be empty */
+    uint64_t stage_segments; /* that the stages move: `segments`; or 1, see
+                                xyl_operation_is_whole */
     uint32_t lanes;
     int lanes_are_parts;
     uint32_t stages;
     uint32_t stages_left;
-    uint32_t tag;       /* matches calls; 0: the team's order matches them */
+    uint32_t tag;       /* matches the ranks' calls; 0: their order does */
     uint32_t sequences; /* numbers that its stages use for their messages */
-    uint64_t number;    /* this run's among the team's calls (history.h); with a
-                           tag: the first of `sequences` */
+    uint64_t number;    /* of this run among the team's calls (history.h); of a
+                           call with a tag: its first sequence number */
     uint64_t past;      /* hash of the team's calls so far, this run included */
-    uint64_t mark;      /* in the tags of its messages */
+    uint64_t mark;      /* see team.h */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
-    xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
+    xyl_stage_t *end[XYL_LANES_MAX];   /* its output is the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xyl_event_t finish_event;
     int is_finishing; /* finish_event is pushed or handled */
     /* Detaching (detach.h): the data that other ranks still need lie in the
-     * node's windows; in memory of the stages; or in `held`, a copy of the
-     * message. */
+     * node's windows, in memory of the stages, or in `held`, which is a copy
+     * of the message. */
     uint32_t releases_left; /* stages that are not released */
     int is_detached;
     _Atomic uint32_t *detached_of; /* counts detached operations that use the
                                       same user operator; NULL: none */
     xyl_hold_t hold;
     uint64_t node_holds; /* bytes that the node's ranks hold for such a call */
-    int is_holding;      /* it has its room, and may detach */
+    int is_holding;      /* `hold` is reserved: the run may detach */
     char *held;
-    struct xyl_operation *stand_ins, *next_stand_in; /* see stand_in */
-    int finish_waits_for_parts; /* parts_task is under way and completes */
-    /* Segments that the user releases: any thread puts them on a list, and one
-     * task tells the progressing thread. */
+    struct xyl_operation *stand_ins, *next_stand_in; /* see detach.h */
+    int finish_waits_for_parts; /* parts_task, under way, completes it */
+    /* Any thread of the user's releases segments: it puts them on a list, and
+     * one task passes them to the progressing thread. */
     int waits_for_parts;
     struct xyl_part *parts; /* [segments]; NULL unless waits_for_parts */
     xyl_queue_t parts_released;
     _Atomic int parts_queued;
     xyl_task_t parts_task;
     xylem_segment_fn on_segment;
-    uint32_t *arrived; /* [segments] that on_segment is still to be told of */
+    uint32_t *arrived; /* [segments] that on_segment was not called for yet */
     uint32_t arrived_count;
     void *scratch, *spare; /* buffers from the arena, for stages; NULL: none */
     void *packed; /* from the arena: the inner stages work on it in place of the
                      user's buffers, and the outer ones translate; NULL: none */
-    size_t widening; /* bytes in `packed` for one of the user's; 0: one */
-    /* The stages work on these mirrors in place of memory that the processor
-     * does not touch (progress/exec/exec.h); input and result in one buffer
+    size_t widening; /* bytes of `packed` for a byte of the user's; 0: 1 */
+    /* Mirrors of user memory that the processor does not touch: the stages work
+     * on the mirrors (progress/exec/exec.h). Input and result in one buffer
      * have one mirror. */
     int is_mirrored;
     void *mirror_of_input, *mirror_of_result;
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer;               /* from malloc */
-    LIST_ENTRY(xyl_operation) others; /* active ones of the context */
+    LIST_ENTRY(xyl_operation) others; /* the context's active operations */
 } xyl_operation_t;
 
 /* Where segment `segment` lies in the message. */
@@ -160,12 +158,12 @@ static inline size_t xyl_stage_segment_bytes(const xyl_stage_t *stage)
     return xyl_operation_offset(stage->operation, stage->grain);
 }
 
-/* For an observer that measures: notes when a run begins; reports its end. */
+/* For an observer that measures: note when a run begins, and report its end. */
 __attribute__((cold)) void xyl_operation_note_began(xyl_operation_t *operation);
 __attribute__((cold)) void
 xyl_operation_note_ended(const xyl_operation_t *operation);
 
-/* Creates an operation without stages, at the begin of a struct of
+/* Creates an operation without stages as the first member of a struct of
  * `struct_bytes` bytes (cleared). Returns owned (freed by xyl_request_discard,
  * or by the user). */
 xylem_status_t xyl_operation_create(xylem_team_t *team,
@@ -180,7 +178,7 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
                                      const xyl_stage_ops_t *ops, size_t bytes,
                                      uint32_t sequences);
 
-/* The spec of a stage at the end of the lane; a first one takes the input. */
+/* The spec of a new last stage of the lane; a lane's first takes the input. */
 static inline xyl_stage_spec_t
 xyl_stage_behind(const xyl_operation_t *operation, uint32_t lane,
                  xyl_role_t reads, xyl_role_t writes)
@@ -192,19 +190,19 @@ xyl_stage_behind(const xyl_operation_t *operation, uint32_t lane,
                               .writes = writes};
 }
 
-/* Lets a stage that was added aside take the lane's input, and pass it on. */
+/* Puts a stage that was added with `is_aside` before the lane's first stage. */
 void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
                              xyl_stage_t *stage);
 
-/* How many bytes of the user's stand for `bytes` that the stages move. */
+/* The length in the user's buffers of `bytes` bytes that the stages move. */
 static inline size_t xyl_operation_users(const xyl_operation_t *operation,
                                          size_t bytes)
 {
     return operation->widening == 0 ? bytes : bytes / operation->widening;
 }
 
-/* For an operation of one segment: the segment goes through the stages even if
- * it is empty. Before stages are added. */
+/* Makes an operation of at most one segment pass one through its stages, even
+ * if it is empty. Called before stages are added. */
 void xyl_operation_is_whole(xyl_operation_t *operation);
 
 /* Bytes that go through a lane of consecutive segments. */
@@ -223,19 +221,19 @@ void xyl_operation_go(xyl_operation_t *operation);
 xylem_status_t xyl_operation_take_number(xyl_operation_t *operation);
 /* The progressing thread: records the run in the team's history. */
 void xyl_operation_note_called(xyl_operation_t *operation);
-/* The progressing thread: makes an idle operation of one stage active, whose
- * stage runs already and whose call is recorded. */
+/* The progressing thread: makes an idle operation of one stage active. The
+ * stage runs already, and the call is recorded. */
 void xyl_operation_began(xyl_operation_t *operation);
 
 /* The progressing thread, for an active operation that waits for parts:
- * releases a segment. 0: it has failed, or the segment was released before. */
+ * releases a segment. 0: the operation failed, or had the segment before. */
 int xyl_operation_take(xyl_operation_t *operation, uint64_t segment);
 
 /* Gives up the operations of teams that have failed. */
 extern const xyl_module_t xyl_operations_module;
 
-/* The progressing thread: fails the operation; it completes with the first
- * status it was given. */
+/* The progressing thread: fails the operation's team, and the operation with
+ * the team's status, unless the operation has failed or ended before. */
 void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status);
 
 static inline xyl_operation_t *xyl_operation_of(xylem_request_t *request)

@@ -112,8 +112,8 @@ static void request_mark_freed(xylem_request_t *request)
     request->run = NULL;
 }
 
-/* The thread that gives a request up. 1: the run goes on, and
- * xyl_request_settle discards the request. */
+/* On the thread that gives the request up. 1: the run goes on for other ranks,
+ * and xyl_request_settle discards the request. */
 static int leave_to_rest(xylem_request_t *request)
 {
     uint32_t rest = XYL_REST_DETACHED;
@@ -155,7 +155,7 @@ void xyl_request_reap(xylem_request_t *request)
 {
     if (!request->is_freed)
         return;
-    /* No call waits for the events that the net still owes. */
+    /* Idle, so that no call waits for the events that the net still owes. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
     if (request->posted != 0)
@@ -165,7 +165,8 @@ void xyl_request_reap(xylem_request_t *request)
     xyl_request_discard(request);
 }
 
-/* The progressing thread may still read a request that another thread frees. */
+/* The progressing thread may still read a request that another thread frees, so
+ * it runs this task to discard the request. */
 static void request_freed_run(xyl_task_t *task)
 {
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
@@ -193,9 +194,9 @@ static void request_start_run(xyl_task_t *task)
     request->ops->start(request);
 }
 
-/* The one rule, for test, start and free, of when a request has completed: it
- * is idle, or its callback has been called, whether the callback has returned
- * or not. Then only the callback may use a request that frees itself. */
+/* 1: the request has completed, for test, start and free alike. It is idle, or
+ * its callback has been called; until the callback returns, only the callback
+ * may use a request with XYLEM_FLAG_AUTOFREE. */
 static int request_is_over(xylem_request_t *request, uint32_t state)
 {
     return state == XYL_REQUEST_IDLE ||
@@ -218,7 +219,7 @@ static xylem_status_t claim(xylem_request_t *request)
                             "the request failed and cannot be started again");
         if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
             xyl_request_make_own(request);
-        if (state == XYL_REQUEST_IDLE) { /* no other thread changes it */
+        if (state == XYL_REQUEST_IDLE) { /* only this thread changes it */
             /* Partner: the load in xyl_requests_look. */
             atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
                                   memory_order_release);
@@ -231,7 +232,7 @@ static xylem_status_t claim(xylem_request_t *request)
     return XYLEM_OK;
 }
 
-/* *request, whose last run goes on, becomes its stand-in. */
+/* Replaces *request, whose last run goes on, by its stand-in. */
 static xylem_status_t claim_stand_in(xylem_request_t **request)
 {
     xylem_request_t *other = (*request)->ops->stand_in(*request);
@@ -255,7 +256,7 @@ static xylem_status_t prepare_claimed(xylem_request_t *request)
     return status;
 }
 
-/* *request becomes the request that runs. */
+/* Sets *request to the request that will run: itself, or its stand-in. */
 static xylem_status_t prepare(xylem_request_t **request)
 {
     xylem_status_t status = claim(*request);
@@ -292,7 +293,7 @@ void xyl_request_began(xylem_request_t *request)
     request->has_completed = 0;
 }
 
-/* After this another thread may free the request at any moment. */
+/* As soon as the state is IDLE, another thread may free the request. */
 static void publish_idle(xylem_request_t *request)
 {
     xyl_driver_t *driver = &request->context->driver;
@@ -320,7 +321,7 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
 
 void xyl_request_detach(xylem_request_t *request)
 {
-    /* Before completion, as the user may then give the request up. */
+    /* Before completion, after which the user may give the request up. */
     atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
                           memory_order_relaxed);
     xyl_request_complete(request, XYLEM_OK);
@@ -363,8 +364,8 @@ static void callback_returned(xylem_request_t *request)
             xyl_request_reap(request);
         return;
     }
-    /* Else the request was started again, or another thread freed it and
-     * submitted a task. Partners: the exchanges in claim, leave_to_owner. */
+    /* The exchange fails if the request was started again, or if another thread
+     * freed it by a task. Partners: those in claim and leave_to_owner. */
     if (atomic_compare_exchange_strong_explicit(
             &request->state, &state, XYL_REQUEST_IDLE, memory_order_release,
             memory_order_relaxed))
@@ -385,7 +386,7 @@ static void callbacks_due(xyl_event_t *event)
                           memory_order_release);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
-    /* Else the callback has started the request again. */
+    /* The state is another if the callback has started the request again. */
     if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
         atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
@@ -410,7 +411,7 @@ xylem_status_t xyl_request_check(const xylem_request_t *request,
     return XYLEM_OK;
 }
 
-/* 1: the request was started, with *status_out. */
+/* 1: the call of request->run did the start; *status_out is its outcome. */
 static int run_inside(xylem_request_t *request, xylem_status_t *status_out)
 {
     return request->run != NULL && request->actor == NULL &&
@@ -428,8 +429,8 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
     return xyl_request_start(request);
 }
 
-/* The final status, with an error text for this thread: the progressing thread
- * found the cause. */
+/* Returns the final status, and sets this thread's error text: the progressing
+ * thread found the cause. */
 static xylem_status_t request_outcome(const xylem_request_t *request)
 {
     const xylem_team_t *team = request->team;
@@ -450,7 +451,8 @@ static int request_has_completed(xylem_request_t *request)
         request, atomic_load_explicit(&request->state, memory_order_acquire));
 }
 
-/* 1: the callback has returned, too, so that the user may free its `arg`. */
+/* 1: the run is over and the callback has returned, so the user may free the
+ * callback's `arg`. */
 static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
@@ -568,7 +570,8 @@ static int is_any_idle(void *arg)
     return 0;
 }
 
-/* Finds the one context of all the requests. */
+/* Checks that all requests have one context. *context_out: NULL if all of them
+ * are NULL. */
 static xylem_status_t many_check(const many_t *many, const char *call,
                                  xylem_context_t **context_out)
 {
@@ -635,7 +638,7 @@ xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
 /* ---- freeing ---- */
 
 /* The callback is still on the progressing thread's stack, so that thread
- * discards the request. 0: the state has become *state_out by now. */
+ * discards the request. 0: the callback has returned, to *state_out. */
 static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
 {
     uint32_t state = XYL_REQUEST_DELIVERING;
