@@ -9,9 +9,9 @@
  * Ranks may start persistent collectives in different orders. If the
  * communicator has one node, each collective has a tag of the communicator's
  * team, numbered in the order of making, so that making and freeing one needs
- * no other rank. When the tags of a team are used up, another team follows. If
- * there are several nodes, each collective has its own team, as calls with tags
- * use no levels; so has a collective whose buffers GPUs would read directly.
+ * no other rank. When the tags of a team are used up, another team follows. A
+ * collective has its own team if there are several nodes, as calls with tags
+ * use no levels, or if GPUs would read its buffers directly.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct xmpi_persistent {
     xmpi_plan_t plan;
     xylem_request_t *request; /* persistent_new clears from here on */
     xmpi_comm_t *comm;        /* held */
-    xmpi_tags_t *tags; /* its tag is one of these; NULL: the team is its own */
+    xmpi_tags_t *tags; /* its tag is of these; NULL: the team is its own */
     xylem_team_t *team;
     MPI_Request handle;
     xylem_coll_t coll;
@@ -48,15 +48,15 @@ struct xmpi_persistent {
 struct xmpi_tags {
     xylem_team_t *team;
     int is_own;    /* the team is not the communicator's */
-    uint32_t last; /* tag in use */
+    uint32_t last; /* the last tag given out */
     _Atomic uint32_t users;
 };
 
 LIST_HEAD(list, xmpi_persistent);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list buckets[BUCKETS];    /* by handle */
-static struct list left_all, spare_all; /* freed by the program under way;
-                                           memory kept for other calls */
+static struct list left_all, spare_all; /* freed while under way; memory
+                                           for other calls */
 static _Atomic uint32_t count, left_count;
 
 /* ---- persistent calls that the program holds ---- */
@@ -129,7 +129,7 @@ void xmpi_tags_drop(xmpi_tags_t *tags)
     if (tags == NULL ||
         atomic_fetch_sub_explicit(&tags->users, 1, memory_order_acq_rel) != 1)
         return;
-    /* The end of the context has ended its teams. */
+    /* The end of a context ends its teams. */
     if (tags->is_own && xmpi_context() != NULL)
         xylem_team_destroy(tags->team);
     free(tags);

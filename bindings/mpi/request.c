@@ -1,7 +1,7 @@
 /* Blocking and nonblocking calls.
  *
- * A blocking call gives the host a turn from time to time while it waits: the
- * rank that it waits for may wait for a message of this rank's.
+ * While a blocking call waits, it gives the host (the MPI library) a turn from
+ * time to time, as the rank that it waits for may need a message of this rank.
  *
  * A nonblocking call is a generalized request of the host's, so that every
  * function that takes requests can take it among others. hook.c completes it.
@@ -15,8 +15,8 @@
 #include "bindings/mpi/call.h"
 
 enum {
-    SLICE_US = 20,     /* of a wait, between two turns of the host */
-    SLICES_SHORT = 50, /* after so many, slices are long: the rank may sleep */
+    SLICE_US = 20,     /* the wait between two turns of the host */
+    SLICES_SHORT = 50, /* so many are short; then the rank may sleep */
     SLICE_LONG_US = 1000,
     CLOSE_TURNS_MAX = 1 << 20
 };
@@ -109,7 +109,7 @@ static xylem_status_t run_again(xylem_team_t *team,
     return xylem_coll_run(team, args, look_after_host, NULL);
 }
 
-/* Whether a failed call had not begun: if it had, its team has failed, too. */
+/* 1: the call that failed had not begun; else its team would have failed. */
 static int has_not_begun(const xmpi_comm_t *comm)
 {
     return xylem_team_error(comm->team, NULL) == XYLEM_OK;
@@ -329,7 +329,7 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
 /* ---- MPI_Request_free ---- */
 
 /* A generalized request under way is freed when it completes: MPICH would not
- * free it now, and one that Open MPI has freed cannot be completed. */
+ * free it before, and Open MPI could not complete it after its freeing. */
 int xmpi_Request_free(MPI_Request *request)
 {
     xmpi_persistent_t *persistent =
@@ -361,7 +361,7 @@ void xmpi_requests_close(void)
     pending_t *pending;
     uint32_t turns = 0;
 
-    /* Calls that the program has left under way end here. */
+    /* Ends the calls that the program has left under way. */
     while (xmpi_work_is_active() && turns++ < CLOSE_TURNS_MAX) {
         xmpi_hook();
         xmpi_progress();

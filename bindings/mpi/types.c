@@ -10,7 +10,7 @@ enum {
     TABLE_SIZE = 256,         /* a power of two */
     PACK_BYTES_MAX = 1 << 30, /* MPI_Pack counts in int */
     SIGHTS = 64,              /* counters of how often types were seen */
-    SIGHTS_MAX = 8            /* a type seen more often is taken to stay */
+    SIGHTS_MAX = 8            /* a type seen more often is kept */
 };
 
 static xmpi_type_t table[TABLE_SIZE];
@@ -134,7 +134,7 @@ static const struct {
     {MPI_2DOUBLE_PRECISION, XMPI_OPAQUE, XYLEM_BYTE},
 };
 
-/* `first` is the kind of one byte. */
+/* `first` is the kind of one byte; those of 2, 4 and 8 bytes follow it. */
 static void add_integer(MPI_Datatype handle, xylem_type_t first)
 {
     MPI_Count size = 0;
@@ -171,7 +171,7 @@ static void type_release(xmpi_type_t *type)
 
     xmpi_type_layout_drop(type);
     if (type->is_left)
-        xmpi_host.Type_free(&handle); /* comes back to type_forget() */
+        xmpi_host.Type_free(&handle); /* calls type_forget() */
     free(type);
 }
 
@@ -188,7 +188,7 @@ void xmpi_type_drop(xmpi_type_t *type)
         type_release(type);
 }
 
-/* The attribute is deleted: the type goes away. */
+/* The host deletes the attribute of a type that is freed. */
 static int type_forget(MPI_Datatype handle, int key, void *value, void *extra)
 {
     xmpi_type_t *type = value;
@@ -237,7 +237,7 @@ int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has)
     return 1;
 }
 
-/* Whether a type is MPI's own; libraries have more than those in the table. */
+/* 1: the type is MPI's own; a library may have more of these than the table. */
 static int is_one_of_mpis(MPI_Datatype handle)
 {
     xmpi_envelope_t has;
@@ -252,7 +252,7 @@ void xmpi_type_give_back(MPI_Datatype *part)
         xmpi_host.Type_free(part);
 }
 
-/* Whether the type repeats one plain type of MPI's, by how it was made. */
+/* 1: the type was made by repeating one plain type of MPI's. */
 static int repeats_a_named(MPI_Datatype handle)
 {
     const xmpi_type_t *named;
@@ -276,8 +276,8 @@ static int repeats_a_named(MPI_Datatype handle)
     return named != NULL && named->is_plain;
 }
 
-/* 0: good; else the handle is no committed type. *doubt_out: the type may be
- * plain, or have its data in another order. */
+/* 0: good; else the handle is no committed type. *doubt_out: 1 if the data have
+ * no gaps, but perhaps not the order of a plain type. */
 static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
 {
     MPI_Aint true_low, true_extent;
@@ -317,8 +317,7 @@ static xmpi_type_t *type_make(MPI_Datatype handle)
     return type;
 }
 
-/* The type that the binding keeps with the handle, or NULL. Returns MPI's code.
- */
+/* *type_out: the type kept with the handle, or NULL. Returns MPI's code. */
 static int type_kept(MPI_Datatype handle, xmpi_type_t **type_out)
 {
     xmpi_type_t *type = NULL;
@@ -378,7 +377,7 @@ static int is_seen_often(MPI_Datatype handle)
     return (seen & 255) == SIGHTS_MAX;
 }
 
-/* Another type may get the same handle next. */
+/* Forgets the count, as another type may get the same handle next. */
 static void sights_forget(MPI_Datatype handle)
 {
     _Atomic uint64_t *word = sights_of(handle);

@@ -24,25 +24,25 @@ typedef struct xyl_han {
     const xyl_choice_t *choice;
     const xyl_levels_t *levels;
     xyl_group_t seats;  /* of this node */
-    uint32_t sequences; /* numbers that a stage may use, equal on all ranks */
+    uint32_t sequences; /* for a stage's messages; equal on all ranks */
     /* These members describe the lane that is being added: */
     uint32_t lane;       /* 0 if the message moves at once */
-    xyl_group_t leaders; /* one of each node; `rank` is the node's number */
-    uint32_t net_root;   /* among them: the root's node */
+    xyl_group_t leaders; /* one per node; `rank` is this node's number */
+    uint32_t net_root;   /* the root among the leaders: the root's node */
     uint32_t leader;     /* seat of this node's leader */
     /* Only if the whole message moves at once: */
     xyl_problem_t problem; /* the call's */
     /* Only if segments move: */
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
-    uint32_t node_root; /* seat that the node's stage starts from, or ends at */
+    uint32_t node_root; /* the seat that is the root of the node's stage */
     xyl_stage_t *beside; /* relayed stage of the lane before; NULL: none */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX
 #define XYL_HAN_LAST    UINT32_MAX
 
-/* The schedule for a level; see xyl_chooser_t. */
+/* Chooses the algorithm of a level's schedule; see xyl_chooser_t. */
 static inline const xyl_algorithm_t *
 xyl_han_choose(const xyl_han_t *han, uint32_t level,
                const xyl_problem_t *problem, uint64_t bytes,
@@ -52,12 +52,12 @@ xyl_han_choose(const xyl_han_t *han, uint32_t level,
                                        problem, bytes, radix_out);
 }
 
-/* The ranks of this node become han->seats. */
+/* Sets han->seats to the ranks of this node. */
 void xyl_han_find_seats(xyl_han_t *han);
 
-/* Makes seat `turn`, modulo the node's seats, of every node the leader of the
- * lane; XYL_HAN_LAST: the last seat. `root` leads its node, and that node is
- * the net's root; XYL_HAN_NO_ROOT: node 0 is. */
+/* Chooses the lane's leaders: on each node the seat `turn` modulo the node's
+ * seats (XYL_HAN_LAST: the last seat), but on the root's node the root. The
+ * net's root is the root's node (XYL_HAN_NO_ROOT: node 0). */
 void xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn, uint32_t root);
 
 static inline int xyl_han_leads(const xyl_han_t *han)
@@ -65,8 +65,8 @@ static inline int xyl_han_leads(const xyl_han_t *han)
     return han->seats.rank == han->leader;
 }
 
-/* 1: this rank takes part between nodes. So does the only rank of an only node,
- * so that its operation completes. */
+/* 1: this rank takes part between nodes. The only rank of the only node does,
+ * too, so that its operation completes. */
 static inline int xyl_han_is_in_net(const xyl_han_t *han)
 {
     return xyl_han_leads(han) &&
@@ -96,7 +96,7 @@ typedef struct xyl_han_blocks {
     uint64_t *counts, *places;
 } xyl_han_blocks_t;
 
-/* [seats] this node's blocks; their places are those among all blocks. */
+/* [seats] this node's blocks, with their places among all blocks. */
 int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
 
 /* [nodes] the blocks of each node together, in node order; places[nodes] is the
@@ -115,16 +115,16 @@ enum { XYL_HAN_STAGES = 4 };
 
 typedef struct xyl_han_stage {
     uint32_t number;
-    xyl_role_t reads, writes;  /* buffers that it calls SEND, and RECV */
+    xyl_role_t reads, writes;  /* the stage's SEND and RECV */
     uint64_t send_at, recv_at; /* offsets in the two; in elements */
-    /* 1: it does not wait for the stage before, unless the user has a callback
-     * for segments or the operation is mirrored. */
+    /* 1: the stage does not wait for the stage before it, unless the user has a
+     * callback for segments or the operation is mirrored. */
     int is_apart;
-    xyl_exchange_trim_fn trim; /* of a schedule; NULL: no change to it */
+    xyl_exchange_trim_fn trim; /* of the schedule; NULL: it stays as it is */
     const void *trim_arg;
 } xyl_han_stage_t;
 
-/* For a stage of the lane, behind those that the lane has. */
+/* The spec of a new last stage of the lane. */
 xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
                               xyl_role_t reads, xyl_role_t writes);
 

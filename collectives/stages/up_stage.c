@@ -1,25 +1,24 @@
 /* Up a tree: every segment is combined from this rank's own contribution and
  * its children's, then goes to the parent.
  *
- * Contributions of a segment have a fixed order: the children of lower rank,
- * then this rank, then the other children (commutative: this rank first, then
- * the children, those with the smallest subtrees ahead, which come early). They
- * are combined in this order whenever they come (fixed order), or as they
- * come.
+ * The contributions to a segment have an order: the children of lower rank,
+ * this rank, the other children. If the operation commutes, this rank is the
+ * first, and the children with the smallest subtrees follow, as they are ready
+ * early. The stage combines in this order, or (plan.arrival_order) as
+ * contributions come.
  *
  * Each child has `window` temporary buffers; index i of a child lies in buffer
  * i % window from the posting of its receive until it is combined. The first
- * buffer that takes part in a segment then holds the accumulator until it is
- * sent, so a rank between needs no memory but its children's windows; the root
- * accumulates in the result, and its first child sends there directly.
+ * buffer that takes part in a segment holds the accumulator until that is sent,
+ * so an inner rank needs no memory but its children's windows. The root
+ * accumulates in the result, where its first child may send directly.
  *
- * If the user waits for this stage alone, and only other ranks need it, the
- * stage copies the rest of the user's contribution to where it accumulates
- * (keeping), and the call is over.
+ * Keeping: if only other ranks still need this stage, it copies the rest of the
+ * user's contribution to where it accumulates, and the user's call is over.
  *
- * A receive for index i is posted when buffer i % window is free again. The
- * lowest index that is not everywhere complete finds all lower ones complete,
- * so its buffers are free and its receives posted on every rank: some rank can
+ * A receive for index i is posted when buffer i % window is free again. Take
+ * the lowest index that is not complete on all ranks: all lower ones are, so on
+ * every rank its buffers are free and its receives posted. So some rank can
  * always go on.
  */
 #include "collectives/stages/tree_stage.h"
@@ -31,12 +30,12 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 
-/* Where a contribution or an accumulator lies; numbers below are children. */
+/* Where a contribution or an accumulator lies; smaller numbers are children. */
 #define HOLDER_NONE   UINT32_MAX
 #define HOLDER_OWN    (UINT32_MAX - 1)
 #define HOLDER_RESULT (UINT32_MAX - 2)
 
-/* One segment that is being combined. */
+/* The sum of the contributions to a segment that have been combined. */
 typedef struct partial {
     uint32_t holder; /* of the accumulator */
     uint32_t taken;  /* contributions in it */
@@ -58,16 +57,16 @@ typedef struct up_stage {
     /* The first child's segments are received into the result itself, where
      * the first combination then takes place. */
     int first_child_is_direct;
-    uint32_t own_position;   /* among the contributions */
-    uint64_t *own_ready;     /* indexes of `own` that are there */
+    uint32_t own_position;   /* of `own` among the contributions */
+    uint64_t *own_ready;     /* bits: the index of `own` is there */
     uint64_t *child_arrived; /* [child] bit i % window: received, not taken */
     partial_t *partials;     /* [count] */
-    uint64_t *combined;      /* indexes complete in their accumulator */
+    uint64_t *combined;      /* bits: the accumulator is complete */
     uint64_t finished;       /* indexes emitted (root) or sent */
-    uint64_t kept;           /* of lower indexes `own` is not needed any more */
+    uint64_t kept;           /* lower indexes do not need `own` any more */
     xyl_stage_pause_t pause; /* between two segments that are kept */
     xyl_exec_t *exec;
-    /* [count]; NULL: all is combined in the call. */
+    /* [count]; NULL: the executor works inside the call. */
     xyl_stage_work_t *works;
     pending_t *pendings;
 } up_stage_t;
@@ -92,7 +91,7 @@ static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
            ((size_t)child * window + (size_t)(index % window)) * up->temp_bytes;
 }
 
-/* Read-only if it is the user's own buffer; see up_combine. */
+/* The memory is read-only if it is the user's own buffer; see up_combine. */
 static const char *up_address(const up_stage_t *up, uint32_t holder,
                               uint64_t index)
 {
@@ -130,9 +129,9 @@ static void up_release(up_stage_t *up, uint32_t holder, uint64_t index)
 
 /* ---- combining ---- */
 
-/* Where accumulator op contribution goes. The root accumulates in the result,
- * unless its own contribution lies there and is still to come; all else goes to
- * the buffer of an operand. */
+/* The holder that accumulator op contribution goes to. At the root that is the
+ * result, unless the root's own contribution lies there and is still to come;
+ * else it is the child among the two operands' holders. */
 static uint32_t destination(const up_stage_t *up, uint32_t holder,
                             uint32_t contribution)
 {
@@ -202,7 +201,7 @@ static void send_up(up_stage_t *up)
     }
 }
 
-/* A pause must be over, as its event still comes. */
+/* Not during a pause, whose event is still to come. */
 static void up_complete(up_stage_t *up)
 {
     if (up->finished == up->stage.count && !up->pause.is_on)
@@ -253,7 +252,7 @@ static int is_last(up_stage_t *up, uint64_t index)
     return ++up->partials[index].taken == up->edges.child_count + 1;
 }
 
-/* Takes a contribution; 0: that is under way. */
+/* Takes a contribution. 0: its combination is under way. */
 static int up_take(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (contribution != HOLDER_OWN) {
@@ -283,7 +282,7 @@ static int is_available(const up_stage_t *up, uint64_t index,
     if (contribution == HOLDER_OWN)
         return xyl_bits_test(up->own_ready, index);
     child = &up->edges.children[contribution];
-    /* A bit stands for the index that is posted in its slot now. */
+    /* The bit is that of the index whose receive the slot has now. */
     return index >= child->base && index - child->base < child->window &&
            (up->child_arrived[contribution] >> (index % child->window) & 1) !=
                0;
@@ -294,7 +293,8 @@ static int takes_as_it_comes(const up_stage_t *up)
     return xyl_collective_of(up->stage.operation)->plan.arrival_order;
 }
 
-/* Takes a contribution. 0: do not go on: it was the last, or is under way. */
+/* Takes a contribution. 0: take no other: this was the last, or its combination
+ * is under way. */
 static int take_one(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (!up_take(up, index, contribution))
@@ -401,8 +401,8 @@ static void up_worked(xyl_event_t *event)
 
 /* ---- keeping ---- */
 
-/* 1: another rank of this node gets the result, which is combined in memory of
- * the operation, and this rank's contribution is the first there. */
+/* 1: the result is for another rank of this node, the stage combines it in
+ * memory of the operation, and this rank's contribution is the first. */
 static int up_may_keep(const xyl_stage_t *stage)
 {
     const up_stage_t *up = (const void *)stage;
@@ -413,8 +413,8 @@ static int up_may_keep(const xyl_stage_t *stage)
            stage->writes == XYL_ROLE_SCRATCH;
 }
 
-/* Keeps the next segment of `own` with which nothing was combined. One at a
- * time, so that the net has its turn in between. */
+/* Copies the next segment of `own` with which nothing was combined. A pause
+ * follows, so that the net has its turn between two copies. */
 static void up_keep_one(xyl_stage_t *stage)
 {
     up_stage_t *up = up_of(stage);
@@ -446,9 +446,9 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
     up_advance(up, index, HOLDER_OWN);
 }
 
-/* 1: other ranks wait for this stage's sends, the user for nothing, and the
- * message lies in memory of the operation. Copies of users' contributions would
- * cost more than they win: every rank would need room for all of its own. */
+/* 1: only other ranks wait for this stage, and its input lies in memory of the
+ * operation. It does not copy input that lies in the user's buffer: every rank
+ * would need room for all of its own, which costs more than it wins. */
 static int may_detach(const up_stage_t *up)
 {
     return up->edges.has_parent && up->stage.next == NULL &&
@@ -506,7 +506,8 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
 
     up->own = reads;
     up->result = writes;
-    /* Only if nothing else lies in the result, or is combined there before. */
+    /* Only if the result holds nothing else, and nothing is combined there
+     * before. */
     up->first_child_is_direct =
         writes != NULL && reads != writes && up->own_position == 0 &&
         !stage->may_keep &&
