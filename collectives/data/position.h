@@ -43,6 +43,16 @@ static inline xyl_position_t xyl_position(xyl_buffer_t buffer, uint64_t at)
     return (xyl_position_t){buffer, 0, at};
 }
 
+static inline xyl_position_t xyl_in_send(uint64_t at)
+{
+    return xyl_position(XYL_BUFFER_SEND, at);
+}
+
+static inline xyl_position_t xyl_in_recv(uint64_t at)
+{
+    return xyl_position(XYL_BUFFER_RECV, at);
+}
+
 /* `count` further on. */
 static inline xyl_position_t xyl_position_plus(xyl_position_t position,
                                                uint64_t count)

@@ -116,7 +116,7 @@ static void publish(const xyl_han_t *han, xyl_node_program_t *program,
 {
     (void)xyl_node_step(program, XYL_STEP_COPY,
                         xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank, 0),
-                        xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
+                        xyl_in_send(0), bytes);
 }
 
 /* Publishes this seat's blocks, each in the slot of its receiver's rank. */
@@ -127,19 +127,18 @@ static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
     for (rank = 0; rank < han->problem.ranks; rank++) {
         block_t block = sent_to(han, rank);
         if (block.bytes != 0)
-            (void)xyl_node_step(
-                program, XYL_STEP_COPY,
-                xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank,
-                                rank * han->problem.count),
-                xyl_position_of(XYL_BUFFER_SEND, 0, block.at), block.bytes);
+            (void)xyl_node_step(program, XYL_STEP_COPY,
+                                xyl_position_of(XYL_BUFFER_INPUT,
+                                                han->seats.rank,
+                                                rank * han->problem.count),
+                                xyl_in_send(block.at), block.bytes);
     }
 }
 
 static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                   uint64_t from, uint64_t bytes)
 {
-    (void)xyl_node_step(program, XYL_STEP_COPY,
-                        xyl_position_of(XYL_BUFFER_RECV, 0, to),
+    (void)xyl_node_step(program, XYL_STEP_COPY, xyl_in_recv(to),
                         xyl_position_of(XYL_BUFFER_INPUT, seat, from), bytes);
 }
 

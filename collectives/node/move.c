@@ -146,9 +146,8 @@ static const char *operand(xyl_node_stage_t *node,
                            size_t bytes)
 {
     if (step->takes_send && seat == node->board->seats.own)
-        return xyl_node_address(
-            node, piece, xyl_position_of(XYL_BUFFER_SEND, 0, step->cut.within),
-            from);
+        return xyl_node_address(node, piece, xyl_in_send(step->cut.within),
+                                from);
     return source_of(node, piece, step, seat, from, bytes);
 }
 

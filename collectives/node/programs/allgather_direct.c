@@ -6,19 +6,14 @@
 static void write_allgather_own(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
-    xyl_position_t place = {XYL_BUFFER_RECV, 0,
-                            xyl_node_block_at(problem, problem->rank)};
-    xyl_position_t from = {XYL_BUFFER_SEND, 0, 0};
-    xyl_step_t *step;
+    xyl_position_t place =
+        xyl_in_recv(xyl_node_block_at(problem, problem->rank));
+    xyl_position_t from = xyl_in_send(0);
 
     xyl_node_strand(program);
     xyl_node_publish(problem, program, problem->is_in_place ? place : from,
                      xyl_node_block(problem, problem->rank), XYL_BOARD_ALL);
-    if (problem->is_in_place)
-        return;
-    step = xyl_node_step(program, XYL_STEP_COPY, place, from,
-                         program->piece_bytes);
-    step->cut.total = xyl_node_block(problem, problem->rank);
+    xyl_node_copy_own(problem, program, place, from, program->piece_bytes);
 }
 
 static void allgather_direct_write(const xyl_problem_t *problem,
@@ -32,11 +27,7 @@ static void allgather_direct_write(const xyl_problem_t *problem,
     write_allgather_own(problem, program);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->rank + i) % problem->ranks);
-    if (!program->shares)
-        return;
-    xyl_node_strand(program);
-    xyl_node_has_read(program, xyl_wait_strands(), 2);
-    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
+    xyl_node_end_reading(program, xyl_wait_strands(), 2);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allgather_direct = {

@@ -5,36 +5,28 @@
 static void write_gather(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    xyl_step_t *step;
     uint32_t seat;
 
-    if (!problem->is_in_place)
-        (void)xyl_node_step(
-            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-            xyl_position_of(XYL_BUFFER_SEND, 0, 0), xyl_problem_bytes(problem));
-    for (seat = 1; seat < problem->ranks; seat++) {
-        step = xyl_node_step(program, XYL_STEP_COPY,
-                             xyl_position_of(XYL_BUFFER_RECV, 0,
-                                             xyl_node_block_at(problem, seat)),
-                             xyl_node_published(program, seat),
-                             xyl_problem_bytes(problem));
-        step->wait = xyl_wait_count(seat, 1);
-    }
+    xyl_node_copy_own(problem, program, xyl_in_recv(0), xyl_in_send(0),
+                      xyl_problem_bytes(problem));
+    for (seat = 1; seat < problem->ranks; seat++)
+        xyl_node_step(program, XYL_STEP_COPY,
+                      xyl_in_recv(xyl_node_block_at(problem, seat)),
+                      xyl_node_published(program, seat),
+                      xyl_problem_bytes(problem))
+            ->wait = xyl_wait_count(seat, 1);
 }
 
 void xyl_node_allgather_in(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
-    xyl_position_t place = {XYL_BUFFER_RECV, 0,
-                            xyl_node_block_at(problem, problem->rank)};
-
     if (problem->rank == 0)
         write_gather(problem, program);
     else
         xyl_node_publish(problem, program,
-                         problem->is_in_place
-                             ? place
-                             : xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         problem->is_in_place ? xyl_in_recv(xyl_node_block_at(
+                                                    problem, problem->rank))
+                                              : xyl_in_send(0),
                          xyl_problem_bytes(problem), 0);
 }
 
@@ -55,7 +47,7 @@ static void allgather_first_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
     const xyl_position_t board = {XYL_BUFFER_BOARD, 0, 0};
-    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t result = xyl_in_recv(0);
     int is_first = problem->rank == 0;
     xyl_step_t *step;
 

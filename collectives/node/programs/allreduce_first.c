@@ -5,33 +5,29 @@
 static void write_allreduce_first(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
-    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t result = xyl_in_recv(0);
     xyl_position_t own = xyl_node_published(program, 0);
     xyl_step_t *step;
 
-    (void)xyl_node_step(program, XYL_STEP_COPY, own,
-                        xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+    (void)xyl_node_step(program, XYL_STEP_COPY, own, xyl_in_send(0),
                         xyl_problem_bytes(problem));
     step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
                          xyl_problem_bytes(problem));
     step->end_seat = problem->ranks;
     step->wait = xyl_wait_all(1);
-    step = xyl_node_step(program, XYL_STEP_COPY, own, result,
-                         xyl_problem_bytes(problem));
-    step->post = xyl_post_count(1, XYL_BOARD_ALL);
+    xyl_node_step(program, XYL_STEP_COPY, own, result,
+                  xyl_problem_bytes(problem))
+        ->post = xyl_post_count(1, XYL_BOARD_ALL);
 }
 
 static void write_allreduce_other(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
-    xyl_step_t *step;
-
-    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+    xyl_node_publish(problem, program, xyl_in_send(0),
                      xyl_problem_bytes(problem), 0);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        xyl_node_published(program, 0), xyl_problem_bytes(problem));
-    step->wait = xyl_wait_count(0, 1);
+    xyl_node_step(program, XYL_STEP_COPY, xyl_in_recv(0),
+                  xyl_node_published(program, 0), xyl_problem_bytes(problem))
+        ->wait = xyl_wait_count(0, 1);
 }
 
 static void allreduce_first_write(const xyl_problem_t *problem,
@@ -52,8 +48,7 @@ const char *xyl_node_whole_lacks(const xyl_problem_t *problem)
 
     if (problem->segment_bytes != 0 && bytes > problem->segment_bytes)
         return "takes no segments";
-    return bytes <= problem->node.window_bytes / (problem->ranks + 1) /
-                        XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES
+    return bytes <= xyl_node_room(problem, problem->ranks + 1)
                ? NULL
                : xyl_node_lacks_room;
 }

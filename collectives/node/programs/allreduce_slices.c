@@ -44,9 +44,9 @@ static void write_own_slice(const xyl_problem_t *problem,
 static void write_allreduce_result(const xyl_problem_t *problem,
                                    xyl_node_program_t *program)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        xyl_position_of(XYL_BUFFER_BOARD, 0, 0), xyl_problem_bytes(problem));
+    xyl_step_t *step = xyl_node_step(program, XYL_STEP_COPY, xyl_in_recv(0),
+                                     xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+                                     xyl_problem_bytes(problem));
 
     step->wait = xyl_wait_all(2);
     step->or_itself = 1;
@@ -58,7 +58,7 @@ static void slices_write(const xyl_problem_t *problem,
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(problem));
     program->board_bytes = program->input_bytes;
-    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+    xyl_node_publish(problem, program, xyl_in_send(0),
                      xyl_problem_bytes(problem), XYL_BOARD_ALL);
     write_own_slice(problem, program, allreduce_slice_of(problem));
     write_allreduce_result(problem, program);

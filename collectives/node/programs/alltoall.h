@@ -15,17 +15,14 @@ xyl_node_alltoall_publishes(const xyl_problem_t *problem)
 static inline xyl_position_t xyl_node_alltoall_to(const xyl_problem_t *problem,
                                                   uint32_t seat)
 {
-    return xyl_position_of(XYL_BUFFER_RECV, 0,
-                           xyl_node_block_at(problem, seat));
+    return xyl_in_recv(xyl_node_block_at(problem, seat));
 }
 
 static inline xyl_position_t
 xyl_node_alltoall_from(const xyl_problem_t *problem, uint32_t seat)
 {
-    return problem->is_in_place
-               ? xyl_node_alltoall_to(problem, seat)
-               : xyl_position_of(XYL_BUFFER_SEND, 0,
-                                 xyl_node_send_at(problem, seat));
+    return problem->is_in_place ? xyl_node_alltoall_to(problem, seat)
+                                : xyl_in_send(xyl_node_send_at(problem, seat));
 }
 
 /* `further` of a step: in a seat's memory, blocks lie side by side at full
@@ -41,12 +38,13 @@ static inline uint64_t xyl_node_alltoall_further(const xyl_problem_t *problem,
 static inline void xyl_node_alltoall_own(const xyl_problem_t *problem,
                                          xyl_node_program_t *program)
 {
-    uint64_t bytes = xyl_node_block(problem, problem->rank);
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_node_alltoall_to(problem, problem->rank),
-        xyl_node_alltoall_from(problem, problem->rank), program->piece_bytes);
+    const uint32_t own = problem->rank;
 
-    step->cut.total = xyl_node_left(program, bytes);
+    if (!problem->is_in_place)
+        (void)xyl_node_block_step(
+            program, XYL_STEP_COPY, xyl_node_alltoall_to(problem, own),
+            xyl_node_alltoall_from(problem, own),
+            xyl_node_left(program, xyl_node_block(problem, own)));
 }
 
 #endif

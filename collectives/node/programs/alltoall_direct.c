@@ -40,14 +40,13 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
 
     for (distance = 1; distance < problem->ranks; distance++) {
         uint32_t seat = (problem->rank + distance) % problem->ranks;
-        xyl_step_t *step = xyl_node_step(
+        xyl_step_t *step = xyl_node_block_step(
             program, xyl_node_alltoall_publishes(problem),
             alltoall_block_in(program, problem->rank, seat),
-            xyl_node_alltoall_from(problem, seat), program->piece_bytes);
+            xyl_node_alltoall_from(problem, seat),
+            xyl_node_left(program, xyl_node_send_block(problem, seat)));
         step->further =
             xyl_node_alltoall_further(problem, step, step->to, seat);
-        step->cut.total =
-            xyl_node_left(program, xyl_node_send_block(problem, seat));
         if (count_of(problem, distance) != distance)
             continue;
         /* In place, this seat's copies out wait for the count as well. */
@@ -56,8 +55,7 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
                                                   ? XYL_BOARD_ALL
                                                   : seat);
     }
-    if (!problem->is_in_place)
-        xyl_node_alltoall_own(problem, program);
+    xyl_node_alltoall_own(problem, program);
 }
 
 /* In place, a block is overwritten after this seat has posted its `count`. */
@@ -74,18 +72,17 @@ static void write_alltoall_block(const xyl_problem_t *problem,
 {
     uint32_t seats = problem->ranks;
     uint32_t seat = (problem->rank + seats - distance) % seats;
-    xyl_position_t to = xyl_node_alltoall_to(problem, seat);
     xyl_step_t *step;
 
     xyl_node_strand(program);
     /* the block there must have been published */
     write_alltoall_wait(problem, program, count_of(problem, seats - distance));
-    step = xyl_node_step(program, XYL_STEP_COPY, to,
-                         alltoall_block_in(program, seat, problem->rank),
-                         program->piece_bytes);
+    step = xyl_node_block_step(
+        program, XYL_STEP_COPY, xyl_node_alltoall_to(problem, seat),
+        alltoall_block_in(program, seat, problem->rank),
+        xyl_node_left(program, xyl_node_block(problem, seat)));
     step->further =
         xyl_node_alltoall_further(problem, step, step->from, problem->rank);
-    step->cut.total = xyl_node_left(program, xyl_node_block(problem, seat));
     step->wait = xyl_wait_count(seat, count_of(problem, distance));
 }
 
@@ -219,9 +216,9 @@ static void copy_long_own(const xyl_problem_t *problem,
     if (problem->is_in_place || !xyl_node_is_offered(program, bytes))
         return;
     xyl_node_strand(program);
-    (void)xyl_node_step(program, XYL_STEP_COPY,
-                        xyl_node_alltoall_to(problem, problem->rank),
-                        xyl_node_alltoall_from(problem, problem->rank), bytes);
+    xyl_node_copy_own(problem, program,
+                      xyl_node_alltoall_to(problem, problem->rank),
+                      xyl_node_alltoall_from(problem, problem->rank), bytes);
 }
 
 /* Bytes of the line and the cell from one seat to another: beside the slots if
@@ -330,11 +327,10 @@ static void write_first(const xyl_problem_t *problem,
         hand_block(problem, program, distance);
     if (has_heads(problem))
         xyl_node_tell(program);
-    if (!problem->is_in_place && own <= program->first_bytes)
-        (void)xyl_node_step(program, XYL_STEP_COPY,
-                            xyl_node_alltoall_to(problem, problem->rank),
-                            xyl_node_alltoall_from(problem, problem->rank),
-                            own);
+    if (own <= program->first_bytes)
+        xyl_node_copy_own(problem, program,
+                          xyl_node_alltoall_to(problem, problem->rank),
+                          xyl_node_alltoall_from(problem, problem->rank), own);
     for (distance = 1; distance < problem->ranks; distance++)
         take_block(problem, program, distance);
     for (distance = 1; distance < problem->ranks; distance++)
@@ -353,21 +349,15 @@ static void alltoall_direct_write(const xyl_problem_t *problem,
     uint32_t distance;
 
     program->shares = xyl_node_alltoall_shares(problem);
-
     if (xyl_node_is_cut_late(problem))
         write_first(problem, program);
     xyl_node_plan_blocks(problem, program,
-                         problem->node.window_bytes / seats / seats / 128 *
-                             128);
+                         xyl_node_room(problem, seats * seats));
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
     write_alltoall_inputs(problem, program);
     for (distance = 1; distance < problem->ranks; distance++)
         write_alltoall_block(problem, program, distance);
-    if (!program->shares)
-        return;
-    xyl_node_strand(program);
-    xyl_node_has_read(program, xyl_wait_strands(), problem->ranks);
-    xyl_node_until_read(program, XYL_BOARD_ALL, problem->ranks);
+    xyl_node_end_reading(program, xyl_wait_strands(), problem->ranks);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_alltoall_direct = {

@@ -131,10 +131,9 @@ static void write_publish(const xyl_problem_t *problem,
                      xyl_node_alltoall_from(problem, partner));
     step->kind = xyl_node_alltoall_publishes(problem);
     step->further = xyl_node_alltoall_further(problem, step, step->to, partner);
-    if (before != 0) {
+    if (before != 0)
         step->wait = xyl_wait_count(partner_of(problem, problem->rank, before),
                                     count_read(before));
-    }
     step->post = xyl_post_count(alltoall_count_published(round), partner);
 }
 
@@ -150,9 +149,8 @@ static void write_read(const xyl_problem_t *problem,
     step->further =
         xyl_node_alltoall_further(problem, step, step->from, problem->rank);
     step->wait = xyl_wait_count(partner, alltoall_count_published(round));
-    if (!is_awaited(problem, rounds, round))
-        return;
-    step->post = xyl_post_count(count_read(round), partner);
+    if (is_awaited(problem, rounds, round))
+        step->post = xyl_post_count(count_read(round), partner);
 }
 
 static uint64_t round_bytes(const xyl_problem_t *problem)
@@ -181,13 +179,9 @@ static void alltoall_rounds_write(const xyl_problem_t *problem,
         if (partner_of(problem, problem->rank, round) != problem->rank)
             write_read(problem, program, &rounds, round);
     }
-    if (!problem->is_in_place)
-        xyl_node_alltoall_own(problem, program);
-    if (!program->shares)
-        return;
-    xyl_node_has_read(program, xyl_wait_nothing(),
-                      count_read(rounds.count) + 1);
-    xyl_node_until_read(program, XYL_BOARD_ALL, count_read(rounds.count) + 1);
+    xyl_node_alltoall_own(problem, program);
+    xyl_node_end_reading(program, xyl_wait_nothing(),
+                         count_read(rounds.count) + 1);
 }
 
 /* If lengths vary, a seat does not know how many rounds other seats need. */

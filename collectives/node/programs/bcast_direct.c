@@ -14,7 +14,7 @@ static void write_short(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     const xyl_position_t line = {XYL_BUFFER_LINE, problem->root, 0};
-    const xyl_position_t message = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t message = xyl_in_recv(0);
     int is_root = problem->rank == problem->root;
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_COPY, is_root ? line : message,
@@ -36,7 +36,7 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                                    uint32_t segment, int publishes)
 {
     const xyl_position_t input = {XYL_BUFFER_INPUT, problem->root, 0};
-    const xyl_position_t message = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t message = xyl_in_recv(0);
     xyl_step_t *step = xyl_node_segment_step(
         program, problem, publishes ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
         publishes ? input : message, publishes ? message : input, segment);
@@ -70,18 +70,13 @@ uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-static void cut(const xyl_problem_t *problem, xyl_node_program_t *program)
-{
-    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
-                          problem->node.window_bytes);
-    program->board_bytes = program->piece_bytes;
-}
-
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     program->segment_bytes = xyl_node_bcast_segment_bytes(problem);
-    cut(problem, program);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          problem->node.window_bytes);
+    program->board_bytes = program->piece_bytes;
 }
 
 static void bcast_direct_write(const xyl_problem_t *problem,
@@ -89,15 +84,15 @@ static void bcast_direct_write(const xyl_problem_t *problem,
 {
     uint32_t segment;
 
-    program->segment_bytes = xyl_node_bcast_segment_bytes(problem);
+    xyl_node_bcast_cut(problem, program);
     if (xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&
         xyl_problem_bytes(problem) <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;
         program->segments = 1;
+        program->board_bytes = 0;
         write_short(problem, program);
         return;
     }
-    cut(problem, program);
     program->shares =
         xyl_node_shares(problem, xyl_problem_bytes(problem) / SHARE_TIMES);
     for (segment = 0; segment < program->segments; segment++)

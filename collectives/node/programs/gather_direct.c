@@ -2,22 +2,6 @@
  * as it comes. A seat whose block is read in its memory waits for the root. */
 #include "collectives/node/programs/parts.h"
 
-void xyl_node_gather_own(const xyl_problem_t *problem,
-                         xyl_node_program_t *program, uint64_t bytes)
-{
-    xyl_step_t *step;
-
-    if (problem->is_in_place)
-        return;
-    xyl_node_strand(program);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY,
-        xyl_position_of(XYL_BUFFER_RECV, 0,
-                        xyl_node_block_at(problem, problem->rank)),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
-    step->cut.total = xyl_node_block(problem, problem->rank);
-}
-
 static void gather_direct_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
@@ -35,14 +19,17 @@ static void gather_direct_write(const xyl_problem_t *problem,
     xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
                        xyl_problem_bytes(problem));
     if (problem->rank != problem->root) {
-        xyl_node_publish(problem, program,
-                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+        xyl_node_publish(problem, program, xyl_in_send(0),
                          xyl_problem_bytes(problem), problem->root);
         if (program->shares)
             xyl_node_until_read(program, problem->root, 1);
         return;
     }
-    xyl_node_gather_own(problem, program, program->piece_bytes);
+    if (!problem->is_in_place)
+        xyl_node_strand(program);
+    xyl_node_copy_own(problem, program,
+                      xyl_in_recv(xyl_node_block_at(problem, problem->rank)),
+                      xyl_in_send(0), program->piece_bytes);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->root + i) % problem->ranks);
     if (!program->shares)

@@ -89,16 +89,6 @@ static int leads_others(const xyl_problem_t *problem, uint32_t root)
     return 0;
 }
 
-static void wait_for(xyl_step_t *step, uint32_t seat, uint32_t count)
-{
-    step->wait = xyl_wait_count(seat, count);
-}
-
-static void fan_post(xyl_step_t *step, uint32_t count, uint32_t seat)
-{
-    step->post = xyl_post_count(count, seat);
-}
-
 /* A program with segments takes and emits them one by one. */
 static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step,
                          uint32_t segment)
@@ -145,7 +135,7 @@ typedef struct fan {
 static xyl_position_t position_of(const fan_t *fan, int is_published)
 {
     return is_published ? xyl_node_published(fan->program, fan->problem->rank)
-                        : xyl_position_of(XYL_BUFFER_RECV, 0, 0);
+                        : xyl_in_recv(0);
 }
 
 static void fan_part(fan_t *fan, xyl_step_kind_t kind, xyl_position_t to,
@@ -157,8 +147,7 @@ static void fan_part(fan_t *fan, xyl_step_kind_t kind, xyl_position_t to,
 /* Copies this seat's contribution, or (JOIN) adds it to the sum. */
 static void take_own(fan_t *fan, xyl_step_kind_t kind)
 {
-    fan_part(fan, kind, position_of(fan, 1),
-             xyl_position_of(XYL_BUFFER_SEND, 0, 0));
+    fan_part(fan, kind, position_of(fan, 1), xyl_in_send(0));
     wait_for_own(fan->program, fan->last, fan->segment);
 }
 
@@ -182,7 +171,7 @@ static void combine_group(fan_t *fan, uint32_t level, int is_published)
         if (leader != own) {
             fan_part(fan, kind, position_of(fan, is_published),
                      xyl_node_published(fan->program, leader));
-            wait_for(fan->last, leader, fan->segment + 1);
+            fan->last->wait = xyl_wait_count(leader, fan->segment + 1);
         } else if (level == 1) {
             take_own(fan, kind);
         } else if (was_published != is_published) {
@@ -224,7 +213,8 @@ static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
          level++)
         combine_group(&fan, level, is_combined_where_published(&fan, level));
     if (own != root) {
-        fan_post(fan.last, segment + 1, parent_of(problem, root, own));
+        fan.last->post =
+            xyl_post_count(segment + 1, parent_of(problem, root, own));
         return;
     }
     if (fan.is_published)
@@ -238,13 +228,13 @@ static void fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
 static void write_source(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t count)
 {
-    xyl_step_t *step = part(problem, program, XYL_STEP_COPY,
-                            xyl_node_published(program, problem->rank),
-                            xyl_position_of(XYL_BUFFER_RECV, 0, 0), 0);
+    xyl_step_t *step =
+        part(problem, program, XYL_STEP_COPY,
+             xyl_node_published(program, problem->rank), xyl_in_recv(0), 0);
 
     wait_for_own(program, step, 0);
     fan_emit(program, step, 0);
-    fan_post(step, count, XYL_BOARD_ALL);
+    step->post = xyl_post_count(count, XYL_BOARD_ALL);
 }
 
 /* A leader hands the message on before it takes it. */
@@ -260,14 +250,13 @@ static void write_fan_reader(const xyl_problem_t *problem,
 
     if (leads) {
         step = part(problem, program, XYL_STEP_COPY, own, from, 0);
-        wait_for(step, parent, count);
-        fan_post(step, count, XYL_BOARD_ALL);
+        step->wait = xyl_wait_count(parent, count);
+        step->post = xyl_post_count(count, XYL_BOARD_ALL);
         from = own;
     }
-    step = part(problem, program, XYL_STEP_COPY,
-                xyl_position_of(XYL_BUFFER_RECV, 0, 0), from, 0);
+    step = part(problem, program, XYL_STEP_COPY, xyl_in_recv(0), from, 0);
     if (!leads)
-        wait_for(step, parent, count);
+        step->wait = xyl_wait_count(parent, count);
     fan_emit(program, step, 0);
 }
 

@@ -44,15 +44,11 @@ static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
         cell = own_cell(problem, problem->node.window_bytes);
     xyl_node_plan_parcels(problem, program);
     program->cell = cell;
+    program->read_from = cell + 1;
     program->between = BETWEEN;
     program->is_sparse = 1;
     program->cells = program->input_bytes =
         cell + (uint64_t)(problem->ranks - 1) * BETWEEN;
-}
-
-static int is_offered(const xyl_node_program_t *program, uint64_t bytes)
-{
-    return bytes > program->cell;
 }
 
 /* Line and cell by which a seat's block goes to the seat at `distance`. */
@@ -71,7 +67,7 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
     const xyl_edges_t *destinations = &neighbors->destinations;
     const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
                                     xyl_edges_peer(destinations, edge)};
-    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
+    const xyl_position_t own = xyl_in_send(0);
     const xyl_position_t through =
         between(program, problem->rank, destinations->sorted[edge].step);
 
@@ -103,16 +99,15 @@ static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
             continue;
         to_all.seat =
             others++ == 0 ? xyl_edges_peer(destinations, i) : XYL_BOARD_ALL;
-        if (is_offered(program, neighbors->sent))
+        if (xyl_node_is_offered(program, neighbors->sent))
             pass(problem, program, neighbors, i, 0);
     }
     if (others != 0)
-        to_all.form = is_offered(program, neighbors->sent)
+        to_all.form = xyl_node_is_offered(program, neighbors->sent)
                           ? XYL_FORM_LENGTH
                           : xyl_node_form(program, neighbors->sent);
     xyl_node_hand(program, to_all, xyl_node_line_of(problem->rank),
-                  xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                  others == 0 ? 0 : neighbors->sent);
+                  xyl_in_send(0), others == 0 ? 0 : neighbors->sent);
 }
 
 static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
@@ -125,7 +120,7 @@ static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
     };
     xyl_position_t through = xyl_node_line_of(from_edge.seat);
 
-    if (is_offered(program, neighbors->received)) {
+    if (xyl_node_is_offered(program, neighbors->received)) {
         from_edge.form = XYL_FORM_TOLD_PEER;
         through = between(program, from_edge.seat, sources->sorted[edge].step);
         program->offers = 1;
@@ -133,36 +128,25 @@ static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
     xyl_node_strand(program);
     xyl_node_take(
         program, from_edge, through,
-        xyl_position_of(XYL_BUFFER_RECV, 0,
-                        neighbors->received * sources->sorted[edge].index),
+        xyl_in_recv(neighbors->received * sources->sorted[edge].index),
         neighbors->received);
-}
-
-static void copy(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
-                 xyl_position_t from, uint32_t edge)
-{
-    (void)xyl_node_step(
-        program, XYL_STEP_COPY,
-        xyl_position_of(XYL_BUFFER_RECV, 0,
-                        neighbors->received *
-                            neighbors->sources.sorted[edge].index),
-        from, neighbors->received);
 }
 
 static void fetch(xyl_node_program_t *program, const xyl_neighbors_t *neighbors)
 {
     const xyl_edges_t *sources = &neighbors->sources;
-    xyl_position_t first = xyl_position_of(XYL_BUFFER_SEND, 0, 0);
+    xyl_position_t first = xyl_in_send(0), place;
     uint32_t i;
 
     for (i = 0; i < sources->known; i++) {
+        place = xyl_in_recv(neighbors->received * sources->sorted[i].index);
         if (!goes_to_another(sources, i)) {
-            copy(program, neighbors, first, i);
+            (void)xyl_node_step(program, XYL_STEP_COPY, place, first,
+                                neighbors->received);
             continue;
         }
         take(program, neighbors, i);
-        first = xyl_position_of(XYL_BUFFER_RECV, 0,
-                                neighbors->received * sources->sorted[i].index);
+        first = place;
     }
 }
 
@@ -174,7 +158,7 @@ static void hand_offered(const xyl_problem_t *problem,
     uint32_t i;
 
     for (i = 0; i < destinations->known; i++)
-        if (is_offered(program, neighbors->sent) &&
+        if (xyl_node_is_offered(program, neighbors->sent) &&
             goes_to_another(destinations, i))
             pass(problem, program, neighbors, i, 1);
 }

@@ -39,6 +39,18 @@ static inline uint64_t xyl_node_segment_of(const xyl_problem_t *problem,
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
+/* Adds a step for the piece's bytes of a block of `total` bytes. */
+static inline xyl_step_t *
+xyl_node_block_step(xyl_node_program_t *program, xyl_step_kind_t kind,
+                    xyl_position_t to, xyl_position_t from, uint64_t total)
+{
+    xyl_step_t *step =
+        xyl_node_step(program, kind, to, from, program->piece_bytes);
+
+    step->cut.total = total;
+    return step;
+}
+
 /* Adds a step for a segment of a message that begins at `to` and `from`. */
 static inline xyl_step_t *
 xyl_node_segment_step(xyl_node_program_t *program, const xyl_problem_t *problem,
@@ -106,6 +118,14 @@ static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                : 0;
 }
 
+/* Whole lines in one of so many parts of a window. */
+static inline uint64_t xyl_node_room(const xyl_problem_t *problem,
+                                     uint64_t parts)
+{
+    return problem->node.window_bytes / parts / XYL_BOARD_LINE_BYTES *
+           XYL_BOARD_LINE_BYTES;
+}
+
 /* Cuts blocks into pieces with room for `room` bytes of each; late, if a seat
  * knows only its own blocks. A block that stays in place does not count. */
 static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
@@ -147,24 +167,6 @@ static inline void xyl_node_hand_over(const xyl_problem_t *problem,
                           block >= limits->hand_over_block;
 }
 
-/* Adds the step that publishes this seat's block of `total` bytes, in its line
- * if the window has no inputs, and posts count 1 for `reader`. */
-static inline void xyl_node_publish(const xyl_problem_t *problem,
-                                    xyl_node_program_t *program,
-                                    xyl_position_t from, uint64_t total,
-                                    uint32_t reader)
-{
-    int is_short = program->input_bytes == 0;
-    xyl_step_t *step = xyl_node_step(
-        program, is_short ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_position_of(is_short ? XYL_BUFFER_LINE : XYL_BUFFER_INPUT,
-                        problem->rank, 0),
-        from, program->piece_bytes);
-
-    step->cut.total = total;
-    step->post = xyl_post_count(1, reader);
-}
-
 /* Where a seat's published bytes are. */
 static inline xyl_position_t
 xyl_node_published(const xyl_node_program_t *program, uint32_t seat)
@@ -174,19 +176,30 @@ xyl_node_published(const xyl_node_program_t *program, uint32_t seat)
                            seat, 0);
 }
 
+/* Adds the step that publishes this seat's block of `total` bytes, in its line
+ * if the window has no inputs, and posts count 1 for `reader`. */
+static inline void xyl_node_publish(const xyl_problem_t *problem,
+                                    xyl_node_program_t *program,
+                                    xyl_position_t from, uint64_t total,
+                                    uint32_t reader)
+{
+    xyl_step_kind_t kind =
+        program->input_bytes == 0 ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
+
+    xyl_node_block_step(program, kind,
+                        xyl_node_published(program, problem->rank), from, total)
+        ->post = xyl_post_count(1, reader);
+}
+
 /* Adds a strand that copies a seat's published block to its place in RECV. */
 static inline void xyl_node_fetch(const xyl_problem_t *problem,
                                   xyl_node_program_t *program, uint32_t seat)
 {
-    xyl_step_t *step;
-
     xyl_node_strand(program);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY,
-        xyl_position_of(XYL_BUFFER_RECV, 0, xyl_node_block_at(problem, seat)),
-        xyl_node_published(program, seat), program->piece_bytes);
-    step->cut.total = xyl_node_block(problem, seat);
-    step->wait = xyl_wait_count(seat, 1);
+    xyl_node_block_step(
+        program, XYL_STEP_COPY, xyl_in_recv(xyl_node_block_at(problem, seat)),
+        xyl_node_published(program, seat), xyl_node_block(problem, seat))
+        ->wait = xyl_wait_count(seat, 1);
 }
 
 /* Cuts blocks of at most `total` bytes, and decides whether every seat
@@ -195,8 +208,7 @@ static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t total)
 {
-    xyl_node_cut(program, total,
-                 problem->node.window_bytes / problem->ranks / 128 * 128,
+    xyl_node_cut(program, total, xyl_node_room(problem, problem->ranks),
                  problem->element_bytes);
     if (total > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
@@ -227,7 +239,7 @@ static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
                                          xyl_node_program_t *program)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
-    uint64_t room = problem->node.window_bytes / problem->ranks / line * line;
+    uint64_t room = xyl_node_room(problem, problem->ranks);
 
     program->cell = program->cells = program->input_bytes =
         xyl_node_cell(problem);
@@ -325,6 +337,20 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
                           xyl_post_nothing());
 }
 
+/* The end of a program, if inputs are read in their seats' memory: this seat
+ * says after `wait`, by `count`, that it reads no input any more, and stays
+ * until all others have said so. */
+static inline void xyl_node_end_reading(xyl_node_program_t *program,
+                                        xyl_wait_t wait, uint32_t count)
+{
+    if (!program->shares)
+        return;
+    if (wait.kind == XYL_WAIT_STRANDS)
+        xyl_node_strand(program);
+    xyl_node_has_read(program, wait, count);
+    xyl_node_until_read(program, XYL_BOARD_ALL, count);
+}
+
 /* ---- scan and exscan ---- */
 
 static inline int xyl_node_is_scan(const xyl_problem_t *problem)
@@ -376,11 +402,17 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
 
 /* ---- parts of other programs ---- */
 
-/* The root's own block: gather_direct.c, scatter_direct.c. */
-void xyl_node_gather_own(const xyl_problem_t *problem,
-                         xyl_node_program_t *program, uint64_t bytes);
-void xyl_node_scatter_own(const xyl_problem_t *problem,
-                          xyl_node_program_t *program, uint64_t bytes);
+/* Adds the step that copies this seat's own block, `bytes` at once. */
+static inline void xyl_node_copy_own(const xyl_problem_t *problem,
+                                     xyl_node_program_t *program,
+                                     xyl_position_t to, xyl_position_t from,
+                                     uint64_t bytes)
+{
+    if (!problem->is_in_place)
+        xyl_node_step(program, XYL_STEP_COPY, to, from, bytes)->cut.total =
+            xyl_node_block(problem, problem->rank);
+}
+
 /* allgather_first.c: publishes this seat's block; the first seat puts all
  * blocks together in RECV. */
 void xyl_node_allgather_in(const xyl_problem_t *problem,
@@ -389,6 +421,9 @@ void xyl_node_allgather_in(const xyl_problem_t *problem,
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program);
+/* Publishes this seat's segments one by one, as they come. */
+void xyl_node_reduce_inputs(const xyl_problem_t *problem,
+                            xyl_node_program_t *program);
 
 /* 1: this seat gets the result of a reduction. */
 static inline int xyl_node_has_result(const xyl_problem_t *problem)

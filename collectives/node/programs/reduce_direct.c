@@ -15,27 +15,29 @@ static int reduce_direct_publishes(const xyl_problem_t *problem)
            problem->rank != problem->root || !takes_send(problem);
 }
 
-static void write_reduce_direct_input(const xyl_problem_t *problem,
-                                      xyl_node_program_t *program,
-                                      uint32_t segment)
+void xyl_node_reduce_inputs(const xyl_problem_t *problem,
+                            xyl_node_program_t *program)
 {
-    xyl_step_t *step = xyl_node_segment_step(
-        program, problem,
-        problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_node_published(program, problem->rank),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), segment);
+    uint32_t segment;
 
-    step->wait = xyl_wait_segment(segment);
-    step->post = xyl_post_count(segment + 1, XYL_BOARD_ALL);
-    if (problem->coll == XYLEM_COLL_REDUCE)
-        step->post.seat = problem->root;
+    for (segment = 0; segment < program->segments; segment++) {
+        xyl_step_t *step = xyl_node_segment_step(
+            program, problem,
+            problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
+            xyl_node_published(program, problem->rank), xyl_in_send(0),
+            segment);
+        step->wait = xyl_wait_segment(segment);
+        step->post = xyl_post_count(segment + 1, XYL_BOARD_ALL);
+        if (problem->coll == XYLEM_COLL_REDUCE)
+            step->post.seat = problem->root;
+    }
 }
 
 static void write_reduce_direct_result(const xyl_problem_t *problem,
                                        xyl_node_program_t *program,
                                        uint32_t segment)
 {
-    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t result = xyl_in_recv(0);
     xyl_step_t *step = xyl_node_segment_step(program, problem, XYL_STEP_NOTHING,
                                              result, result, segment);
 
@@ -48,18 +50,13 @@ static void write_reduce_direct_result(const xyl_problem_t *problem,
     step->emits = segment;
 }
 
-static uint64_t reduce_room(const xyl_problem_t *problem)
-{
-    return problem->node.window_bytes / problem->ranks / XYL_BOARD_LINE_BYTES *
-           XYL_BOARD_LINE_BYTES;
-}
-
 /* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t direct_cut = {4, 32 << 10, 64 << 10};
 
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
 {
-    return xyl_node_segment_of(problem, direct_cut, reduce_room(problem));
+    return xyl_node_segment_of(problem, direct_cut,
+                               xyl_node_room(problem, problem->ranks));
 }
 
 /* Plans inputs in the lines of the seats if there is only one short segment. */
@@ -68,23 +65,12 @@ void xyl_node_reduce_plan(const xyl_problem_t *problem,
 {
     program->segment_bytes = xyl_node_reduce_segment_bytes(problem);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem),
-                          reduce_room(problem));
+                          xyl_node_room(problem, problem->ranks));
     if (program->pieces > 1 || program->segments > 1 ||
         xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
                        xyl_problem_bytes(problem));
-}
-
-/* A seat has read all inputs when it has its result. */
-static void write_reduce_direct_end(const xyl_problem_t *problem,
-                                    xyl_node_program_t *program)
-{
-    uint32_t count = program->segments + 1;
-
-    xyl_node_has_read(program, xyl_wait_count(problem->rank, program->segments),
-                      count);
-    xyl_node_until_read(program, XYL_BOARD_ALL, count);
 }
 
 /* In place, the result overwrites the input, which is published before. */
@@ -98,18 +84,18 @@ static void reduce_direct_write(const xyl_problem_t *problem,
                       program->input_bytes != 0 &&
                       xyl_node_shares(problem, xyl_problem_bytes(problem));
     xyl_node_strand(program);
-    for (segment = 0;
-         segment < program->segments && reduce_direct_publishes(problem);
-         segment++)
-        write_reduce_direct_input(problem, program, segment);
+    if (reduce_direct_publishes(problem))
+        xyl_node_reduce_inputs(problem, program);
     if (!xyl_node_has_result(problem))
         return;
     if (!reduce_direct_publishes(problem) || !problem->is_in_place)
         xyl_node_strand(program);
     for (segment = 0; segment < program->segments; segment++)
         write_reduce_direct_result(problem, program, segment);
-    if (program->shares)
-        write_reduce_direct_end(problem, program);
+    /* A seat has read all inputs when it has its result. */
+    xyl_node_end_reading(program,
+                         xyl_wait_count(problem->rank, program->segments),
+                         program->segments + 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_direct = {

@@ -10,10 +10,8 @@ xyl_step_t *xyl_node_write_sum(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     xyl_node_strand(program);
-    step = xyl_node_step(program, kind, xyl_position_of(to, 0, 0),
-                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                         program->piece_bytes);
-    step->cut.total = xyl_problem_bytes(problem);
+    step = xyl_node_block_step(program, kind, xyl_position(to, 0),
+                               xyl_in_send(0), xyl_problem_bytes(problem));
     step->sum.slice_bytes = program->segment_bytes;
     if (problem->coll == XYLEM_COLL_REDUCE)
         step->post.seat = problem->root;
@@ -28,8 +26,7 @@ void xyl_node_write_results(const xyl_problem_t *problem,
     xyl_node_strand(program);
     for (slice = 0; slice < program->segments; slice++) {
         xyl_step_t *step = xyl_node_segment_step(
-            program, problem, XYL_STEP_COPY,
-            xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+            program, problem, XYL_STEP_COPY, xyl_in_recv(0),
             xyl_position_of(XYL_BUFFER_BOARD, 0, 0), slice);
         step->or_itself = program->input_bytes != 0;
         step->wait = xyl_wait_word(slice);

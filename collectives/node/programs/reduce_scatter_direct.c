@@ -33,25 +33,23 @@ static void write_reduce_scatter_input(const xyl_problem_t *problem,
                                        xyl_node_program_t *program,
                                        uint32_t seat)
 {
-    xyl_step_t *step = xyl_node_step(
+    xyl_step_t *step = xyl_node_block_step(
         program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
         xyl_position_of(XYL_BUFFER_INPUT, problem->rank,
                         seat * program->piece_bytes),
-        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
-        program->piece_bytes);
+        xyl_in_send(xyl_node_block_at(problem, seat)),
+        xyl_node_block(problem, seat));
 
     step->further = reduce_scatter_further(problem, program, seat);
-    step->cut.total = xyl_node_block(problem, seat);
-    if (seat + 1 == problem->ranks) {
+    if (seat + 1 == problem->ranks)
         step->post = xyl_post_count(1, XYL_BOARD_ALL);
-    }
 }
 
 static void reduce_scatter_direct_write(const xyl_problem_t *problem,
                                         xyl_node_program_t *program)
 {
     uint64_t seats = problem->ranks;
-    uint64_t room = problem->node.window_bytes / seats / seats / 128 * 128;
+    uint64_t room = xyl_node_room(problem, seats * seats);
     xyl_step_t *step;
     uint32_t seat;
 
@@ -66,13 +64,11 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
                        xyl_node_block_max(problem));
     for (seat = 0; seat < seats; seat++)
         write_reduce_scatter_input(problem, program, seat);
-    step = xyl_node_step(program, XYL_STEP_REDUCE,
-                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-                         xyl_position_of(XYL_BUFFER_INPUT, 0,
-                                         problem->rank * program->piece_bytes),
-                         program->piece_bytes);
+    step = xyl_node_block_step(
+        program, XYL_STEP_REDUCE, xyl_in_recv(0),
+        xyl_position(XYL_BUFFER_INPUT, problem->rank * program->piece_bytes),
+        xyl_node_block(problem, problem->rank));
     step->further = reduce_scatter_further(problem, program, problem->rank);
-    step->cut.total = xyl_node_block(problem, problem->rank);
     step->end_seat = problem->ranks;
     step->turn = reduce_scatter_turn(problem, program);
     step->wait = xyl_wait_all(1);

@@ -6,29 +6,25 @@
 static void write_copy(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t seat)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        xyl_position_of(XYL_BUFFER_INPUT, seat, 0), program->piece_bytes);
-
-    step->cut.total = xyl_problem_bytes(problem);
+    (void)xyl_node_block_step(program, XYL_STEP_COPY, xyl_in_recv(0),
+                              xyl_position_of(XYL_BUFFER_INPUT, seat, 0),
+                              xyl_problem_bytes(problem));
 }
 
 /* `to` = the sum up to the seat before op this seat's contribution. */
 static void write_scan_sum(const xyl_problem_t *problem,
                            xyl_node_program_t *program, xyl_position_t to)
 {
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_REDUCE, to,
-                      xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
-                      program->piece_bytes);
+    xyl_step_t *step = xyl_node_block_step(
+        program, XYL_STEP_REDUCE, to,
+        xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
+        xyl_problem_bytes(problem));
 
-    step->cut.total = xyl_problem_bytes(problem);
     step->first_seat = problem->rank - 1;
     step->end_seat = problem->rank + 1;
     step->takes_send = 1;
-    if (to.buffer != XYL_BUFFER_INPUT)
-        return;
-    step->post = xyl_post_count(1, problem->rank + 1);
+    if (to.buffer == XYL_BUFFER_INPUT)
+        step->post = xyl_post_count(1, problem->rank + 1);
 }
 
 /* Pieces so short that the last seat does not wait long for the first one, and
@@ -48,8 +44,7 @@ static void scan_chain_write(const xyl_problem_t *problem,
         program);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     if (problem->rank == 0) {
-        xyl_node_publish(problem, program,
-                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+        xyl_node_publish(problem, program, xyl_in_send(0),
                          xyl_problem_bytes(problem), 1);
     } else {
         (void)xyl_node_signal(program, xyl_wait_count(problem->rank - 1, 1),
@@ -57,8 +52,7 @@ static void scan_chain_write(const xyl_problem_t *problem,
         if (!is_last)
             write_scan_sum(problem, program, published);
         else if (xyl_node_is_scan(problem))
-            write_scan_sum(problem, program,
-                           xyl_position_of(XYL_BUFFER_RECV, 0, 0));
+            write_scan_sum(problem, program, xyl_in_recv(0));
     }
     if (!xyl_node_is_scan(problem) && problem->rank != 0)
         write_copy(problem, program, problem->rank - 1);

@@ -41,41 +41,25 @@ static void write_scatter_block(const xyl_problem_t *problem,
                                 xyl_step_kind_t kind, uint32_t distance)
 {
     uint32_t seat = (problem->root + distance) % problem->ranks;
-    xyl_step_t *step = xyl_node_step(
+    xyl_step_t *step = xyl_node_block_step(
         program, kind, scatter_block_in(problem, program, seat),
-        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
-        program->piece_bytes);
+        xyl_in_send(xyl_node_block_at(problem, seat)),
+        xyl_node_block(problem, seat));
 
     step->further = scatter_further(problem, program, seat);
-    step->cut.total = xyl_node_block(problem, seat);
+
     step->post = xyl_post_count(distance, seat);
-}
-
-void xyl_node_scatter_own(const xyl_problem_t *problem,
-                          xyl_node_program_t *program, uint64_t bytes)
-{
-    xyl_step_t *step;
-
-    if (problem->is_in_place)
-        return;
-    step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        xyl_position_of(XYL_BUFFER_SEND, 0,
-                        xyl_node_block_at(problem, problem->rank)),
-        bytes);
-    step->cut.total = xyl_node_block(problem, problem->rank);
 }
 
 static void write_scatter_reader(const xyl_problem_t *problem,
                                  xyl_node_program_t *program)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        scatter_block_in(problem, program, problem->rank),
-        program->piece_bytes);
+    xyl_step_t *step =
+        xyl_node_block_step(program, XYL_STEP_COPY, xyl_in_recv(0),
+                            scatter_block_in(problem, program, problem->rank),
+                            xyl_node_block(problem, problem->rank));
 
     step->further = scatter_further(problem, program, problem->rank);
-    step->cut.total = xyl_node_block(problem, problem->rank);
     step->wait = xyl_wait_count(
         problem->root,
         (problem->rank + problem->ranks - problem->root) % problem->ranks);
@@ -102,7 +86,9 @@ static void scatter_direct_write(const xyl_problem_t *problem,
     kind = scatter_publishes(problem);
     for (distance = 1; distance < problem->ranks; distance++)
         write_scatter_block(problem, program, kind, distance);
-    xyl_node_scatter_own(problem, program, program->piece_bytes);
+    xyl_node_copy_own(problem, program, xyl_in_recv(0),
+                      xyl_in_send(xyl_node_block_at(problem, problem->rank)),
+                      program->piece_bytes);
     if (program->shares)
         xyl_node_until_read(program, XYL_BOARD_ALL, 1);
 }

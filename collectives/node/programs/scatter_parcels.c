@@ -12,48 +12,38 @@ static int are_in_lines(const xyl_problem_t *problem)
 }
 
 /* How a block goes to `seat`, or comes from it. */
-static xyl_transfer_t scatter_transfer(const xyl_problem_t *problem,
-                                       const xyl_node_program_t *program,
-                                       uint32_t seat, uint64_t bytes,
-                                       uint64_t offered_from)
+static xyl_transfer_t scatter_transfer(const xyl_node_program_t *program,
+                                       uint32_t seat, uint64_t bytes)
 {
-    if (bytes >= offered_from && bytes > xyl_node_cell(problem))
+    if (xyl_node_is_offered(program, bytes))
         return (xyl_transfer_t){XYL_FORM_PEER, seat};
     return (xyl_transfer_t){xyl_node_form(program, bytes), seat};
 }
 
 static void hand_scatter_block(const xyl_problem_t *problem,
-                               xyl_node_program_t *program, uint32_t seat,
-                               uint64_t offered_from)
+                               xyl_node_program_t *program, uint32_t seat)
 {
     uint64_t bytes = xyl_node_block(problem, seat);
-    const xyl_transfer_t to_seat =
-        scatter_transfer(problem, program, seat, bytes, offered_from);
+    const xyl_transfer_t to_seat = scatter_transfer(program, seat, bytes);
 
-    xyl_node_hand(
-        program, to_seat, xyl_node_line_of(seat),
-        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
-        bytes);
+    xyl_node_hand(program, to_seat, xyl_node_line_of(seat),
+                  xyl_in_send(xyl_node_block_at(problem, seat)), bytes);
     program->offers |= xyl_form_is_offered(to_seat.form);
 }
 
 static void take_scatter_block(const xyl_problem_t *problem,
-                               xyl_node_program_t *program,
-                               uint64_t offered_from)
+                               xyl_node_program_t *program)
 {
     uint64_t bytes = xyl_node_block(problem, problem->rank);
 
-    xyl_node_take(
-        program,
-        scatter_transfer(problem, program, problem->root, bytes, offered_from),
-        xyl_node_line_of(problem->rank), xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        bytes);
+    xyl_node_take(program, scatter_transfer(program, problem->root, bytes),
+                  xyl_node_line_of(problem->rank), xyl_in_recv(0), bytes);
 }
 
 /* Blocks that go in parts have strands of their own, as they may wait for their
- * seats. Blocks of `offered_from` bytes and more are offered. */
-static void write_parcels(const xyl_problem_t *problem,
-                          xyl_node_program_t *program, uint64_t offered_from)
+ * seats. */
+static void scatter_parcels_write(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     uint32_t distance, seat;
     int go_in_parts;
@@ -62,7 +52,7 @@ static void write_parcels(const xyl_problem_t *problem,
     if (are_in_lines(problem))
         program->cell = program->cells = program->input_bytes = 0;
     if (problem->rank != problem->root) {
-        take_scatter_block(problem, program, offered_from);
+        take_scatter_block(problem, program);
         return;
     }
     go_in_parts = !are_in_lines(problem) &&
@@ -71,18 +61,13 @@ static void write_parcels(const xyl_problem_t *problem,
         seat = (problem->root + distance) % problem->ranks;
         if (go_in_parts)
             xyl_node_strand(program);
-        hand_scatter_block(problem, program, seat, offered_from);
+        hand_scatter_block(problem, program, seat);
     }
     if (go_in_parts)
         xyl_node_strand(program);
-    xyl_node_scatter_own(problem, program,
-                         xyl_node_block(problem, problem->rank));
-}
-
-static void scatter_parcels_write(const xyl_problem_t *problem,
-                                  xyl_node_program_t *program)
-{
-    write_parcels(problem, program, UINT64_MAX);
+    xyl_node_copy_own(problem, program, xyl_in_recv(0),
+                      xyl_in_send(xyl_node_block_at(problem, problem->rank)),
+                      xyl_node_block(problem, problem->rank));
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
@@ -94,10 +79,12 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
     .program = scatter_parcels_write,
 };
 
+/* Offers blocks that are longer than a cell. */
 static void scatter_read_write(const xyl_problem_t *problem,
                                xyl_node_program_t *program)
 {
-    write_parcels(problem, program, 0);
+    program->read_from = xyl_node_cell(problem) + 1;
+    scatter_parcels_write(problem, program);
 }
 
 static const char *scatter_read_lacks(const xyl_problem_t *problem)
@@ -118,14 +105,17 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
 
 enum { READ_KIB = 2048 };
 
-/* Offers a block if blocks of its length would have K KiB in all. */
+/* Of these, offers a block if blocks of its length would have K KiB in all. */
 static void scatterv_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
     uint64_t others = problem->ranks - 1;
-    uint64_t all = xyl_node_read_from(problem, READ_KIB);
+    uint64_t from =
+        (xyl_node_read_from(problem, READ_KIB) + others - 1) / others;
+    uint64_t cell = xyl_node_cell(problem);
 
-    write_parcels(problem, program, (all + others - 1) / others);
+    program->read_from = from > cell ? from : cell + 1;
+    scatter_parcels_write(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatterv_read = {
