@@ -70,20 +70,13 @@ EXTREMES(float64, 64, UINT64_C(0x7ff0000000000000),
 
 xyl_kernel_fn xyl_binned_extreme(xylem_op_t op, xylem_type_t type)
 {
-    int is_min = op == XYLEM_MIN;
+    static const xyl_kernel_fn extremes[XYLEM_TYPE_COUNT][2] = {
+        [XYLEM_FLOAT16] = {min_float16, max_float16},
+        [XYLEM_BFLOAT16] = {min_bfloat16, max_bfloat16},
+        [XYLEM_FLOAT32] = {min_float32, max_float32},
+        [XYLEM_FLOAT64] = {min_float64, max_float64}};
 
-    if (!is_min && op != XYLEM_MAX)
+    if ((op != XYLEM_MIN && op != XYLEM_MAX) || type >= XYLEM_TYPE_COUNT)
         return NULL;
-    switch (type) {
-    case XYLEM_FLOAT16:
-        return is_min ? min_float16 : max_float16;
-    case XYLEM_BFLOAT16:
-        return is_min ? min_bfloat16 : max_bfloat16;
-    case XYLEM_FLOAT32:
-        return is_min ? min_float32 : max_float32;
-    case XYLEM_FLOAT64:
-        return is_min ? min_float64 : max_float64;
-    default:
-        return NULL;
-    }
+    return extremes[type][op == XYLEM_MAX];
 }

@@ -44,22 +44,19 @@ static void extend(xyl_extents_t *extents, int64_t low, int64_t high)
 /* A run's other elements lie between its first and its last. */
 static void find_span(xyl_extents_t *extents)
 {
-    const xyl_layout_t *layout = extents->layout;
+    static const xyl_layout_t bytes = {.bytes = 1, .extent = 1, .high = 1};
+    const xyl_layout_t *layout =
+        extents->layout == NULL ? &bytes : extents->layout;
     uint32_t i;
 
     for (i = 0; i < extents->count; i++) {
         const xyl_run_t *run = &extents->runs[i];
-        if (layout == NULL) {
-            extend(extents, (int64_t)run->at, (int64_t)(run->at + run->bytes));
-        } else {
-            int64_t first = (int64_t)(run->at / layout->bytes);
-            int64_t last =
-                (int64_t)((run->at + run->bytes - 1) / layout->bytes);
-            extend(extents, first * layout->extent + layout->low,
-                   first * layout->extent + layout->high);
-            extend(extents, last * layout->extent + layout->low,
-                   last * layout->extent + layout->high);
-        }
+        int64_t first = (int64_t)(run->at / layout->bytes);
+        int64_t last = (int64_t)((run->at + run->bytes - 1) / layout->bytes);
+        extend(extents, first * layout->extent + layout->low,
+               first * layout->extent + layout->high);
+        extend(extents, last * layout->extent + layout->low,
+               last * layout->extent + layout->high);
     }
 }
 
@@ -80,6 +77,13 @@ static uint64_t unit_of(const xyl_call_t *call)
     return xyl_coll_traits(call->args.coll)->reduces
                ? call->args.count * call->element_bytes
                : call->problem.count;
+}
+
+/* No run yet. */
+static xyl_extents_t extents_begin(const xyl_layout_t *layout, xyl_run_t *runs)
+{
+    return (xyl_extents_t){
+        .layout = layout, .runs = runs, .low = INT64_MAX, .high = INT64_MIN};
 }
 
 /* ---- input ---- */
@@ -128,11 +132,8 @@ void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
     int is_root = xyl_args_is_root(args, call->team->rank);
     int is_in_place =
         traits->sends == XYL_SIDE_NOBODY || call->send == XYLEM_IN_PLACE;
-    xyl_extents_t extents = {.layout = is_in_place ? call->sides.recv
-                                                   : call->sides.send,
-                             .runs = runs,
-                             .low = INT64_MAX,
-                             .high = INT64_MIN};
+    xyl_extents_t extents =
+        extents_begin(is_in_place ? call->sides.recv : call->sides.send, runs);
 
     if (xyl_coll_has_input(args->coll, is_root) &&
         (traits->sends == XYL_SIDE_NOBODY || xyl_args_sends(args, is_root)))
@@ -173,10 +174,7 @@ void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
 {
     const xylem_coll_args_t *args = &call->args;
     int is_root = xyl_args_is_root(args, call->team->rank);
-    xyl_extents_t extents = {.layout = call->sides.recv,
-                             .runs = runs,
-                             .low = INT64_MAX,
-                             .high = INT64_MIN};
+    xyl_extents_t extents = extents_begin(call->sides.recv, runs);
 
     if (xyl_args_receives(args, is_root) && args->recv != XYLEM_IN_PLACE_RECV &&
         !(args->coll == XYLEM_COLL_EXSCAN && call->team->rank == 0) &&

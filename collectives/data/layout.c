@@ -243,8 +243,12 @@ static void move_part(walk_t *walk, uint64_t from, uint64_t bytes)
 static void transfer(walk_t *walk, uint64_t offset, uint64_t bytes)
 {
     const xyl_level_t *row = innermost(walk->layout);
-    uint64_t inside = walk_to(walk, offset), now;
+    uint64_t inside, now;
 
+    if (bytes == 0)
+        return;
+    assert(walk->layout->bytes != 0);
+    inside = walk_to(walk, offset);
     if (inside != 0) {
         now = row->bytes - inside < bytes ? row->bytes - inside : bytes;
         move_part(walk, inside, now);
@@ -275,9 +279,6 @@ void xyl_layout_pack(const xyl_layout_t *layout, const void *base,
                    .base = (char *)(uintptr_t)base,
                    .packed = packed};
 
-    if (bytes == 0)
-        return;
-    assert(layout->bytes != 0);
     transfer(&walk, offset, bytes);
 }
 
@@ -287,8 +288,5 @@ void xyl_layout_unpack(const xyl_layout_t *layout, void *base, uint64_t offset,
     walk_t walk = {
         .layout = layout, .base = base, .packed = (char *)(uintptr_t)packed};
 
-    if (bytes == 0)
-        return;
-    assert(layout->bytes != 0);
     transfer(&walk, offset, bytes);
 }

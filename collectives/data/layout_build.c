@@ -362,27 +362,23 @@ static xylem_status_t unroll_innermost(build_t *build)
 static xylem_status_t nest(build_t *build, const xyl_layout_part_t *part)
 {
     const xyl_layout_t *layout = part->layout;
+    const xyl_block_t whole = {0, part->bytes, 0, 1, 0};
+    const xyl_block_t *blocks = layout == NULL ? &whole : layout->blocks;
     xylem_status_t status = XYLEM_OK;
     uint64_t i;
 
     build->levels[build->level_count++] =
         (xyl_level_t){part->count, part->stride, 0};
-    if (layout != NULL) {
-        for (i = 1; i < layout->level_count; i++)
-            build->levels[build->level_count++] = layout->levels[i];
-        build->blocks = malloc(layout->block_count * sizeof *build->blocks);
-    } else {
-        build->blocks = malloc(sizeof *build->blocks);
-    }
+    for (i = 1; layout != NULL && i < layout->level_count; i++)
+        build->levels[build->level_count++] = layout->levels[i];
+    build->block_count = layout == NULL ? 1 : layout->block_count;
+    build->blocks = malloc(build->block_count * sizeof *blocks);
     if (build->blocks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a type");
-    build->blocks[0] = (xyl_block_t){0, part->bytes, 0, 1, 0};
-    build->block_count = layout == NULL ? 1 : layout->block_count;
-    if (layout != NULL)
-        memcpy(build->blocks, layout->blocks,
-               layout->block_count * sizeof *build->blocks);
-    for (i = 0; i < build->block_count; i++)
+    for (i = 0; i < build->block_count; i++) {
+        build->blocks[i] = blocks[i];
         build->blocks[i].offset += part->offset;
+    }
     nest_tidy(build);
     /* One place is for the elements themselves. */
     while (status == XYLEM_OK && build->level_count >= XYL_LAYOUT_LEVELS_MAX) {

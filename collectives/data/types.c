@@ -235,25 +235,31 @@ xylem_status_t xyl_layout_of_blocks(xylem_context_t *context, uint32_t n,
 
 /* ---- public functions ---- */
 
+/* `missing`: what the call lacks besides; NULL: nothing. */
 static xylem_status_t type_call_check(const xylem_context_t *context,
                                       const xylem_type_t *type_out,
-                                      const char *call)
+                                      const char *missing, const char *call)
 {
     xylem_status_t status = xyl_context_check(context, call);
 
-    if (status == XYLEM_OK && type_out == NULL)
-        status = xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: type_out is NULL", call);
+    if (type_out == NULL)
+        missing = "type_out";
+    if (status == XYLEM_OK && missing != NULL)
+        status =
+            xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: %s is NULL", call, missing);
     return status;
 }
 
 static xylem_status_t create_of(xylem_context_t *context,
                                 const source_t *source, int64_t extent,
+                                const char *missing, const char *call,
                                 xylem_type_t *type_out)
 {
     xyl_layout_t *layout;
-    xylem_status_t status =
-        layout_of_source(context, source, extent, NULL, &layout);
+    xylem_status_t status = type_call_check(context, type_out, missing, call);
 
+    if (status == XYLEM_OK)
+        status = layout_of_source(context, source, extent, NULL, &layout);
     return status == XYLEM_OK ? type_enter(context, layout, type_out) : status;
 }
 
@@ -263,15 +269,10 @@ xylem_status_t xylem_type_create(xylem_context_t *context,
                                  xylem_type_t *type_out)
 {
     source_t source = {.count = parts_count, .parts = parts};
-    xylem_status_t status =
-        type_call_check(context, type_out, "xylem_type_create");
+    const char *missing = parts == NULL && parts_count != 0 ? "parts" : NULL;
 
-    if (status != XYLEM_OK)
-        return status;
-    if (parts == NULL && parts_count != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_type_create: parts is NULL");
-    return create_of(context, &source, extent, type_out);
+    return create_of(context, &source, extent, missing, "xylem_type_create",
+                     type_out);
 }
 
 xylem_status_t xylem_type_contiguous(xylem_context_t *context, uint64_t count,
@@ -279,12 +280,9 @@ xylem_status_t xylem_type_contiguous(xylem_context_t *context, uint64_t count,
 {
     xylem_type_part_t part = {0, count, type};
     source_t source = {.count = 1, .parts = &part};
-    xylem_status_t status =
-        type_call_check(context, type_out, "xylem_type_contiguous");
 
-    if (status != XYLEM_OK)
-        return status;
-    return create_of(context, &source, XYLEM_EXTENT_AUTO, type_out);
+    return create_of(context, &source, XYLEM_EXTENT_AUTO, NULL,
+                     "xylem_type_contiguous", type_out);
 }
 
 xylem_status_t xylem_type_vector(xylem_context_t *context, uint64_t count,
@@ -294,7 +292,7 @@ xylem_status_t xylem_type_vector(xylem_context_t *context, uint64_t count,
     xyl_layout_part_t part;
     xyl_layout_t *block, *layout = NULL;
     xylem_status_t status =
-        type_call_check(context, type_out, "xylem_type_vector");
+        type_call_check(context, type_out, NULL, "xylem_type_vector");
 
     if (status == XYLEM_OK)
         status = part_find(context, type, 0, block_count, &part);
@@ -318,15 +316,11 @@ xylem_status_t xylem_type_indexed(xylem_context_t *context, size_t n,
 {
     source_t source = {
         .count = n, .counts = counts, .offsets = offsets_bytes, .type = type};
-    xylem_status_t status =
-        type_call_check(context, type_out, "xylem_type_indexed");
+    int lacks = n != 0 && (counts == NULL || offsets_bytes == NULL);
 
-    if (status != XYLEM_OK)
-        return status;
-    if (n != 0 && (counts == NULL || offsets_bytes == NULL))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_type_indexed: counts or offsets_bytes is NULL");
-    return create_of(context, &source, XYLEM_EXTENT_AUTO, type_out);
+    return create_of(context, &source, XYLEM_EXTENT_AUTO,
+                     lacks ? "counts or offsets_bytes" : NULL,
+                     "xylem_type_indexed", type_out);
 }
 
 xylem_status_t xylem_type_query(xylem_context_t *context, xylem_type_t type,

@@ -124,14 +124,6 @@ static uint64_t lacking(const xyl_combine_piece_t *piece, uint64_t ready,
     return ready & ~combine->added & UINT64_MAX >> (64 - piece->segments);
 }
 
-/* The first of `segments` from `from` on, around the end. */
-static uint32_t next_of(uint64_t segments, uint32_t from)
-{
-    uint64_t beyond = segments >> from << from;
-
-    return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
-}
-
 static xyl_sum_next_t combine_pass(const xyl_combine_piece_t *piece,
                                    uint64_t ready, xyl_combine_t *combine)
 {
@@ -159,7 +151,7 @@ static xyl_sum_next_t combine_begin(const xyl_combine_piece_t *piece,
 static void combine_look(const xyl_combine_piece_t *piece,
                          xyl_combine_t *combine)
 {
-    combine->segment = next_of(combine->left, combine->segment);
+    combine->segment = xyl_sum_first_from(combine->left, combine->segment);
     if (combine_take(piece, combine)) {
         combine->state = XYL_COMBINE_WORK;
         return;
@@ -173,8 +165,8 @@ static xyl_sum_next_t spare(const xyl_combine_piece_t *piece, uint64_t ready,
                             xyl_combine_t *combine)
 {
     if (spare_take(piece, combine)) {
-        combine->segment =
-            next_of(lacking(piece, ready, combine), combine->segment);
+        combine->segment = xyl_sum_first_from(lacking(piece, ready, combine),
+                                              combine->segment);
         combine->state = XYL_COMBINE_WORK;
         return XYL_SUM_STEP;
     }

@@ -307,8 +307,7 @@ static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
            (pairs->first == 0 || !piece->waits);
 }
 
-static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
-                                 xyl_pairs_t *pairs)
+static void pairs_pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & piece->ready & ~pairs->added;
     pairs->has_swept = pairs->lacks_room = 0;
@@ -317,12 +316,10 @@ static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
                              __builtin_popcountll(pairs->second) >= SECONDS_MAX)
             ? pairs->second
             : 0;
-    if (pairs_lacks_nothing(piece, pairs)) {
+    if (pairs_lacks_nothing(piece, pairs))
         pairs->state = pairs->is_marked ? XYL_PAIRS_UNMARK : XYL_PAIRS_DONE;
-        return XYL_SUM_STEP;
-    }
-    choose(pairs);
-    return XYL_SUM_STEP;
+    else
+        choose(pairs);
 }
 
 /* No work was found. Looks at all cells that the seat has put, then marks the
@@ -372,14 +369,6 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->state = XYL_PAIRS_WORK;
 }
 
-/* The first bit from `from` on, or from the beginning. */
-static uint32_t first_from(uint64_t bits, uint32_t from)
-{
-    uint64_t behind = bits & ~(bit_of(from) - 1);
-
-    return (uint32_t)__builtin_ctzll(behind != 0 ? behind : bits);
-}
-
 /* Where this seat begins to look for work; seats begin apart. */
 static uint32_t own_share(const xyl_pairs_piece_t *piece)
 {
@@ -417,8 +406,8 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     _Atomic uint64_t *word;
     uint64_t bit, seen;
 
-    pairs->segment =
-        first_from(pairs->tend, pairs->has_swept ? own_share(piece) : 0);
+    pairs->segment = xyl_sum_first_from(
+        pairs->tend, pairs->has_swept ? own_share(piece) : 0);
     bit = bit_of(pairs->segment);
     pairs->tend &= ~bit;
     at_what_was_put(pairs);
@@ -526,20 +515,6 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- steps ---- */
 
-/* Frees one of the two cells that were combined. At the top of the tree,
- * free_last frees the other one. */
-static void free_one(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
-{
-    cell_free(piece, pairs->unused);
-    say(pairs, pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT);
-}
-
-static void free_last(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
-{
-    cell_free(piece, pairs->cell);
-    say(pairs, XYL_PAIRS_FULL);
-}
-
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs)
 {
@@ -547,9 +522,11 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_FRESH:
         assert(piece->segments != 0 && piece->segments <= XYL_PAIRS_SEGMENTS &&
                piece->contributors > 1);
-        return pairs_pass(piece, pairs);
+        pairs_pass(piece, pairs);
+        break;
     case XYL_PAIRS_PASS:
-        return pairs_pass(piece, pairs);
+        pairs_pass(piece, pairs);
+        break;
     case XYL_PAIRS_TEND:
         tend(piece, pairs);
         break;
@@ -569,11 +546,13 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_PUT:
         pairs_put(piece, pairs);
         break;
-    case XYL_PAIRS_FREE:
-        free_one(piece, pairs);
+    case XYL_PAIRS_FREE: /* one of the two cells that were combined */
+        cell_free(piece, pairs->unused);
+        say(pairs, pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT);
         break;
-    case XYL_PAIRS_FREE_LAST:
-        free_last(piece, pairs);
+    case XYL_PAIRS_FREE_LAST: /* at the top of the tree, the other one */
+        cell_free(piece, pairs->cell);
+        say(pairs, XYL_PAIRS_FULL);
         break;
     case XYL_PAIRS_SAY:
         pairs_knock(piece);

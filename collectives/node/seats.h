@@ -78,6 +78,14 @@ static inline void xyl_sum_is_full(const xyl_seats_t *seats,
                          full->readers, full->count);
 }
 
+/* The first of `segments` (bits, not 0) from `from` on, around the end. */
+static inline uint32_t xyl_sum_first_from(uint64_t segments, uint32_t from)
+{
+    uint64_t beyond = segments >> from << from;
+
+    return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
+}
+
 /* What a seat that adds is to do next. */
 typedef enum xyl_sum_next {
     XYL_SUM_STEP,

@@ -517,34 +517,10 @@ static uint64_t bytes_in_all(const xyl_node_program_t *program,
     return step->cut.bytes * program->pieces;
 }
 
-/* Bytes that the program copies to the result. */
-static uint64_t written_by(const xyl_node_program_t *program)
-{
-    uint64_t bytes = 0;
-    uint32_t i;
-
-    for (i = 0; i < program->count; i++)
-        if ((program->steps[i].kind == XYL_STEP_COPY ||
-             program->steps[i].kind == XYL_STEP_TAKE) &&
-            program->steps[i].to.buffer == XYL_BUFFER_RECV)
-            bytes += bytes_in_all(program, &program->steps[i]);
-    return bytes;
-}
-
-static int has_pairs(const xyl_node_program_t *program)
-{
-    uint32_t i;
-
-    for (i = 0; i < program->count; i++)
-        if (program->steps[i].kind == XYL_STEP_PAIR)
-            return 1;
-    return 0;
-}
-
-static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
+static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program,
+                    int needs_pairs)
 {
     xyl_arena_t *arena = &node->stage.operation->request.arena;
-    int needs_pairs = has_pairs(program);
     xyl_strand_t *strands;
     xyl_pairs_t *pairs = NULL;
     size_t i;
@@ -575,6 +551,8 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
+/* 1: this seat writes where other seats may write as well: to windows, to words
+ * of sums, to another seat's parcel line. */
 static int step_marks(const xyl_step_t *step, uint32_t own)
 {
     if (step->kind == XYL_STEP_HAND)
@@ -584,27 +562,24 @@ static int step_marks(const xyl_step_t *step, uint32_t own)
            step->to.buffer == XYL_BUFFER_BOARD;
 }
 
-/* 1: this seat writes where other seats may write as well: to windows, to words
- * of sums, to another seat's parcel line. */
-static int marks_pieces(const xyl_node_program_t *program, uint32_t own)
-{
-    uint32_t i;
-
-    for (i = 0; i < program->count; i++)
-        if (step_marks(&program->steps[i], own))
-            return 1;
-    return 0;
-}
-
-/* 1: the program only waits, moves and posts, as most short ones do. */
-static int is_plain(const xyl_node_program_t *program)
+/* Finds what the stage knows of its program's steps, and counts the bytes that
+ * they copy to the result. 1: a step has pairs. */
+static int survey(xyl_node_stage_t *node, const xyl_node_program_t *program)
 {
     const xyl_step_t *step = program->steps, *end = step + program->count;
+    int has_pairs = 0;
 
-    for (; step < end; step++)
-        if (step->kind >= XYL_STEP_CLAIM || step->or_itself)
-            return 0;
-    return 1;
+    node->is_plain = 1;
+    for (; step < end; step++) {
+        node->is_plain &= step->kind < XYL_STEP_CLAIM && !step->or_itself;
+        node->marks_pieces |= step_marks(step, node->board->seats.own);
+        has_pairs |= step->kind == XYL_STEP_PAIR;
+        if ((step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_TAKE) &&
+            step->to.buffer == XYL_BUFFER_RECV)
+            xyl_collective_of(node->stage.operation)->written +=
+                bytes_in_all(program, step);
+    }
+    return has_pairs;
 }
 
 /* Counts the strands that have steps; a gate has a strand of its own. */
@@ -663,8 +638,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
     node->buffers.exec = xyl_collective_of(operation)->exec;
-    xyl_collective_of(operation)->written += written_by(program);
-    if (!allocate(node, program))
+    if (!allocate(node, program, survey(node, program)))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a program of %u steps", program->count);
     if (program->count != 0)
@@ -676,8 +650,6 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     strands_count(node);
     node->leaves.fire =
         program->offers ? xyl_node_looks_again : xyl_node_has_helped;
-    node->is_plain = is_plain(&node->program);
-    node->marks_pieces = marks_pieces(&node->program, board->seats.own);
     xyl_node_share_plan(node);
     return add_works(node);
 }

@@ -100,7 +100,8 @@ struct xyl_node_stage {
     uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
     uint32_t own_strands; /* of a piece, without the gate's */
     int marks_pieces;     /* before it writes where other seats may write */
-    int is_plain;         /* each step waits, moves or combines, and posts */
+    int is_plain; /* each step only waits, moves or combines, and posts, as in
+                 most short programs */
     /* The run. */
     xyl_node_state_t state;
     uint64_t largest; /* block that any seat has told */
