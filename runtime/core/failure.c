@@ -154,8 +154,7 @@ static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 
 static const char unmade_text[] = "a rank could not make the team";
 
-/* Fails the child, if this rank has it; the context's lock is held. 1: the
- * child had not failed before. */
+/* Fails the child, if this rank has it; the lock is held. 1: this is news. */
 static int child_fail(xylem_context_t *context, uint64_t parent,
                       uint64_t number, uint32_t about)
 {

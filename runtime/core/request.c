@@ -451,8 +451,7 @@ static int request_has_completed(xylem_request_t *request)
         request, atomic_load_explicit(&request->state, memory_order_acquire));
 }
 
-/* 1: the run is over and the callback has returned, so the user may free the
- * callback's `arg`. */
+/* 1: the callback has returned, too, so the user may free its argument. */
 static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
@@ -570,8 +569,7 @@ static int is_any_idle(void *arg)
     return 0;
 }
 
-/* Checks that all requests have one context. *context_out: NULL if all of them
- * are NULL. */
+/* Finds the one context of all requests. NULL: each of them is NULL. */
 static xylem_status_t many_check(const many_t *many, const char *call,
                                  xylem_context_t **context_out)
 {
