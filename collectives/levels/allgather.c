@@ -63,43 +63,24 @@ static void gather_node(const gathering_t *g)
 
 /* ---- in and out of the store ---- */
 
-/* Copies the blocks of a node: `out` of the store to their places, or into the
- * store. The stage reads SEND and writes RECV. */
-static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
-                      uint32_t node, int out)
-{
-    const xyl_levels_t *levels = g->han->levels;
-    uint64_t at = g->nodes.places[node], count;
-    uint32_t seat, rank;
-    xyl_position_t place, stored;
-
-    for (seat = 0; seat < xyl_levels_seats(levels, node); seat++, at += count) {
-        rank = xyl_levels_rank(levels, node, seat);
-        count = xyl_problem_block(&g->han->problem, rank);
-        place = xyl_position(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND,
-                             xyl_problem_block_at(&g->han->problem, rank));
-        stored = xyl_position(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
-        if (count != 0)
-            xyl_schedule_copy(schedule, out ? place : stored,
-                              out ? stored : place, count, XYL_ACTION_NONE);
-    }
-}
-
 static void write_copy_in(const xyl_han_t *han, const void *arg,
                           xyl_schedule_t *schedule)
 {
-    copy_node(arg, schedule, han->levels->node, 0);
+    const gathering_t *g = arg;
+
+    xyl_han_copy_blocks(han, schedule, &g->nodes, han->levels->node, 0);
 }
 
 /* This node's blocks are at their places, unless it has only one rank. */
 static void write_copy_out(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
+    const gathering_t *g = arg;
     uint32_t node;
 
     for (node = 0; node < han->levels->nodes; node++)
         if (node != han->levels->node || han->seats.size == 1)
-            copy_node(arg, schedule, node, 1);
+            xyl_han_copy_blocks(han, schedule, &g->nodes, node, 1);
 }
 
 static void add_copy(const gathering_t *g, int out)

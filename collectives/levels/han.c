@@ -451,29 +451,15 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     return han.status;
 }
 
-const xyl_algorithm_t xyl_algorithm_levels_bcast = {
-    .name = "han",
-    .help = "levels in series (Luo et al. 2020)",
-    .kind = XYL_ALGORITHM_LANES,
-    .colls = XYL_COLL_BIT(BCAST),
-    .radix = {1, 0, 16},
-    .add_stages = add_bcast,
-};
-
-const xyl_algorithm_t xyl_algorithm_levels_reduce = {
-    .name = "han",
-    .help = "levels in series (Luo et al. 2020)",
-    .kind = XYL_ALGORITHM_LANES,
-    .colls = XYL_COLL_BIT(REDUCE),
-    .radix = {1, 0, 16},
-    .add_stages = add_reduce,
-};
-
-const xyl_algorithm_t xyl_algorithm_levels_allreduce = {
-    .name = "han",
-    .help = "levels in series (Luo et al. 2020)",
-    .kind = XYL_ALGORITHM_LANES,
-    .colls = XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(BARRIER),
-    .radix = {1, 0, 16},
-    .add_stages = add_allreduce,
-};
+#define LANES_ENTRY(coll, of_colls)                                            \
+    const xyl_algorithm_t xyl_algorithm_levels_##coll = {                      \
+        .name = "han",                                                         \
+        .help = "levels in series (Luo et al. 2020)",                          \
+        .kind = XYL_ALGORITHM_LANES,                                           \
+        .colls = (of_colls),                                                   \
+        .radix = {1, 0, 16},                                                   \
+        .add_stages = add_##coll,                                              \
+    }
+LANES_ENTRY(bcast, XYL_COLL_BIT(BCAST));
+LANES_ENTRY(reduce, XYL_COLL_BIT(REDUCE));
+LANES_ENTRY(allreduce, XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(BARRIER));

@@ -122,6 +122,26 @@ int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out)
     return 1;
 }
 
+void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
+                         const xyl_han_blocks_t *nodes, uint32_t node, int out)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint64_t at = nodes->places[node], count;
+    uint32_t seat, rank;
+    xyl_position_t place, stored;
+
+    for (seat = 0; seat < xyl_levels_seats(levels, node); seat++, at += count) {
+        rank = xyl_levels_rank(levels, node, seat);
+        count = xyl_problem_block(&han->problem, rank);
+        place = xyl_position(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND,
+                             xyl_problem_block_at(&han->problem, rank));
+        stored = xyl_position(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
+        if (count != 0)
+            xyl_schedule_copy(schedule, out ? place : stored,
+                              out ? stored : place, count, XYL_ACTION_NONE);
+    }
+}
+
 static void make_buffer(xyl_han_t *han, uint64_t bytes, void **buffer)
 {
     assert(*buffer == NULL);

@@ -103,6 +103,11 @@ int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
  * end of the last. */
 int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out);
 
+/* Writes copies of a node's blocks: `out` of node order to their places, or
+ * into node order. The schedule reads SEND and writes RECV. */
+void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
+                         const xyl_han_blocks_t *nodes, uint32_t node, int out);
+
 /* Allocate buffers of the operation; each at most once. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);

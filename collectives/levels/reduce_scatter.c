@@ -76,22 +76,11 @@ static void reduce_node(const combining_t *c)
 static void write_sorted(const xyl_han_t *han, const void *arg,
                          xyl_schedule_t *schedule)
 {
-    const xyl_problem_t *problem = &han->problem;
-    const xyl_levels_t *levels = han->levels;
-    uint64_t at = 0;
-    uint32_t node, seat, rank;
+    const combining_t *c = arg;
+    uint32_t node;
 
-    (void)arg;
-    for (node = 0; node < levels->nodes; node++)
-        for (seat = 0; seat < xyl_levels_seats(levels, node); seat++) {
-            rank = xyl_levels_rank(levels, node, seat);
-            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, at),
-                              xyl_position(XYL_BUFFER_SEND,
-                                           xyl_problem_block_at(problem, rank)),
-                              xyl_problem_block(problem, rank),
-                              XYL_ACTION_NONE);
-            at += xyl_problem_block(problem, rank);
-        }
+    for (node = 0; node < han->levels->nodes; node++)
+        xyl_han_copy_blocks(han, schedule, &c->nodes, node, 0);
 }
 
 static void sort_blocks(const combining_t *c)
@@ -101,7 +90,7 @@ static void sort_blocks(const combining_t *c)
         .reads = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
         .writes = XYL_ROLE_SPARE};
 
-    xyl_han_add_written(c->han, write_sorted, NULL, &stage);
+    xyl_han_add_written(c->han, write_sorted, c, &stage);
 }
 
 static void combine_nodes(const combining_t *c)

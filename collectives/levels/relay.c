@@ -21,25 +21,23 @@ static xyl_relay_t *relay_of(xyl_stage_t *stage)
 
 void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge)
 {
-    for (;;) {
-        uint64_t index =
-            xyl_edge_pick(edge, xyl_bits_from(relay->ready, edge->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
+    uint64_t index;
+
+    while ((index =
+                xyl_edge_pick(edge, xyl_bits_from(relay->ready, edge->base))) !=
+           XYL_EDGE_NO_INDEX)
         xyl_stage_send(&relay->stage, edge, index,
                        xyl_relay_place(relay, index));
-    }
 }
 
 void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge)
 {
-    for (;;) {
-        uint64_t index = xyl_edge_pick(edge, UINT64_MAX);
-        if (index >= relay->open)
-            return; /* XYL_EDGE_NO_INDEX, too */
+    uint64_t index;
+
+    /* XYL_EDGE_NO_INDEX is larger, too. */
+    while ((index = xyl_edge_pick(edge, UINT64_MAX)) < relay->open)
         xyl_stage_recv(&relay->stage, edge, index,
                        xyl_relay_place(relay, index));
-    }
 }
 
 /* 1: a piece is in the window: at most one segment per word of a slot. */

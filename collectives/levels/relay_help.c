@@ -15,6 +15,8 @@ enum {
     ASKED_MAX = 10000
 };
 
+#define NO_RANK UINT32_MAX
+
 /* Measures the gap between segments, which are missing later on a slow net. */
 static void note_pace(xyl_relay_t *relay)
 {
@@ -172,23 +174,15 @@ static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
 
 /* ---- notices ---- */
 
+/* The edge with that rank; NO_RANK: one that is free. NULL: there is none. */
 static xyl_aside_t *aside_find(xyl_aside_t *asides, uint32_t count,
                                uint32_t rank)
 {
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (asides[i].state != ASIDE_FREE && asides[i].edge.peer == rank)
-            return &asides[i];
-    return NULL;
-}
-
-static xyl_aside_t *aside_free(xyl_aside_t *asides, uint32_t count)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i++)
-        if (asides[i].state == ASIDE_FREE)
+        if (asides[i].state == ASIDE_FREE ? rank == NO_RANK
+                                          : asides[i].edge.peer == rank)
             return &asides[i];
     return NULL;
 }
@@ -213,7 +207,8 @@ static int is_served(const xyl_relay_t *relay, uint32_t rank)
 
 static void offer(xyl_relay_t *relay, const xyl_notice_t *notice)
 {
-    xyl_aside_t *aside = aside_free(relay->helped, XYL_RELAY_HELPED_MAX);
+    xyl_aside_t *aside =
+        aside_find(relay->helped, XYL_RELAY_HELPED_MAX, NO_RANK);
     uint64_t index = notice->number;
 
     if (aside == NULL || index >= relay->stage.count ||
@@ -230,7 +225,8 @@ static void offer(xyl_relay_t *relay, const xyl_notice_t *notice)
 
 static void decide(xyl_relay_t *relay, const xyl_notice_t *notice)
 {
-    xyl_aside_t *aside = aside_free(relay->helpers, XYL_RELAY_HELPERS_MAX);
+    xyl_aside_t *aside =
+        aside_find(relay->helpers, XYL_RELAY_HELPERS_MAX, NO_RANK);
     uint64_t index = first_missing(relay);
 
     if (!relay->asks || aside == NULL || index == relay->stage.count ||

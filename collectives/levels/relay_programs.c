@@ -4,7 +4,8 @@
 /* On the root's node the root publishes segments, on others relays do. The
  * root's input is not read where it lies, as it is sent on from the window. */
 static void write_segments(const xyl_problem_t *problem,
-                           xyl_node_program_t *program, int has_root)
+                           xyl_node_program_t *program, int has_root,
+                           int has_relay)
 {
     int publishes = has_root && problem->rank == problem->root;
     uint32_t segment;
@@ -12,40 +13,24 @@ static void write_segments(const xyl_problem_t *problem,
     xyl_node_bcast_cut(problem, program);
     for (segment = 0; segment < program->segments; segment++)
         (void)xyl_node_bcast_segment(problem, program, segment, publishes);
-}
-
-static void write_gate(xyl_node_program_t *program)
-{
+    if (!has_relay)
+        return;
     xyl_node_strand(program);
     xyl_node_signal(program, xyl_wait_nothing(), xyl_post_nothing())->kind =
         XYL_STEP_GATE;
 }
 
-static void write_copies(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
-{
-    write_segments(problem, program, 0);
-}
-
-static void write_copies_with_gate(const xyl_problem_t *problem,
-                                   xyl_node_program_t *program)
-{
-    write_segments(problem, program, 0);
-    write_gate(program);
-}
-
-static void write_root(const xyl_problem_t *problem,
-                       xyl_node_program_t *program)
-{
-    write_segments(problem, program, 1);
-}
-
-static void write_root_with_gate(const xyl_problem_t *problem,
-                                 xyl_node_program_t *program)
-{
-    write_segments(problem, program, 1);
-    write_gate(program);
-}
+/* Functions that write a program, with a gate if this seat has a relay. */
+#define WRITE(name, has_root, has_relay)                                       \
+    static void name(const xyl_problem_t *problem,                             \
+                     xyl_node_program_t *program)                              \
+    {                                                                          \
+        write_segments(problem, program, has_root, has_relay);                 \
+    }
+WRITE(write_copies, 0, 0)
+WRITE(write_copies_with_gate, 0, 1)
+WRITE(write_root, 1, 0)
+WRITE(write_root_with_gate, 1, 1)
 
 #define RELAY_PROGRAM(write)                                                   \
     {                                                                          \

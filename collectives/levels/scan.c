@@ -45,13 +45,6 @@ static void write_whole_copy(const xyl_han_t *han, const void *arg,
                       XYL_ACTION_NONE);
 }
 
-static void add_copied(xyl_han_t *han, xyl_role_t from, xyl_role_t to)
-{
-    const xyl_han_stage_t stage = {.number = NODE, .reads = from, .writes = to};
-
-    xyl_han_add_written(han, write_whole_copy, NULL, &stage);
-}
-
 /* RECV = SEND op RECV. */
 static void write_put_before(const xyl_han_t *han, const void *arg,
                              xyl_schedule_t *schedule)
@@ -63,12 +56,13 @@ static void write_put_before(const xyl_han_t *han, const void *arg,
                         han->problem.count, XYL_ACTION_NONE);
 }
 
-static void add_combined(xyl_han_t *han, xyl_role_t before, xyl_role_t sum)
+/* Adds what `write` writes: of `from`, in `to`. */
+static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
+                      xyl_role_t to)
 {
-    const xyl_han_stage_t stage = {
-        .number = NODE, .reads = before, .writes = sum};
+    const xyl_han_stage_t stage = {.number = NODE, .reads = from, .writes = to};
 
-    xyl_han_add_written(han, write_put_before, NULL, &stage);
+    xyl_han_add_written(han, write, NULL, &stage);
 }
 
 /* 1: this rank is the leader in an exscan, whose result may overwrite its
@@ -111,22 +105,22 @@ static void bcast_before(xyl_han_t *han)
 /* The first rank of a node gets no result from an exscan within it. */
 static void put_before(xyl_han_t *han)
 {
-    if (!is_inclusive(han) && han->seats.rank == 0)
-        add_copied(han, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
-    else
-        add_combined(han, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
+    int is_first = !is_inclusive(han) && han->seats.rank == 0;
+
+    add_local(han, is_first ? write_whole_copy : write_put_before,
+              XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
 }
 
 static void add_own(xyl_han_t *han)
 {
     if (keeps_own(han))
-        add_copied(han, XYL_ROLE_INPUT, XYL_ROLE_SPARE);
+        add_local(han, write_whole_copy, XYL_ROLE_INPUT, XYL_ROLE_SPARE);
     if (!is_only_seat(han))
         scan_node(han);
     else if (is_inclusive(han) && !han->problem.is_in_place)
-        add_copied(han, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+        add_local(han, write_whole_copy, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     if (keeps_own(han))
-        add_combined(han, XYL_ROLE_RESULT, XYL_ROLE_SPARE);
+        add_local(han, write_put_before, XYL_ROLE_RESULT, XYL_ROLE_SPARE);
 }
 
 static void scan_add_stages(xyl_han_t *han)

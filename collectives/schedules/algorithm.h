@@ -116,4 +116,18 @@ xyl_reduce_in_order(xyl_schedule_t *schedule, int theirs_are_lower,
                                                   theirs, count, after);
 }
 
+/* Places in the subtree of `place` in a k-nomial tree (trees/knomial.c) of
+ * places counted from the root. A subtree is a range of places, from its own
+ * place on, so its blocks lie together, but for the step from the last rank to
+ * rank 0. */
+static inline uint64_t xyl_knomial_span(uint64_t place, uint64_t places,
+                                        uint32_t radix)
+{
+    uint64_t weight = 1;
+
+    while (place == 0 ? weight < places : place % (weight * radix) == 0)
+        weight *= radix;
+    return weight < places - place ? weight : places - place;
+}
+
 #endif

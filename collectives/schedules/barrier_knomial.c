@@ -5,8 +5,6 @@
  * the tournament barrier, here with a radix. */
 #include "collectives/schedules/algorithm.h"
 
-#include "collectives/schedules/knomial.h"
-
 enum { LABEL_UP, LABEL_DOWN };
 
 static void barrier_knomial(const xyl_problem_t *problem,

@@ -16,7 +16,6 @@
 #include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/fold.h"
-#include "collectives/schedules/knomial.h"
 
 enum { LABEL_SCATTER, LABEL_GATHER };
 

@@ -8,8 +8,6 @@
  * tree, here with a radix. */
 #include "collectives/schedules/algorithm.h"
 
-#include "collectives/schedules/knomial.h"
-
 enum { LABEL_FIRST, LABEL_REST };
 
 typedef struct subtrees {

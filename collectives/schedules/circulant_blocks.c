@@ -1,20 +1,156 @@
 /* Bcast and reduce in many blocks on a circulant graph: in each of
  * blocks - 1 + ceil(log2 ranks) rounds every rank sends a block and gets one,
  * so that all are busy from the first rounds to the last. Each rank computes
- * for itself which blocks (see circulant.h). A reduce is a broadcast backwards:
- * a rank sends its sum of a block to the rank from which it would have got the
- * block, once it has got the sums of all ranks to which it would have sent the
- * block. Any number of ranks; for long messages.
- * Rounds only give the order: a block goes on when it is there. Of blocks
- * beyond the last, which stand for the last, only the first is sent.
- * Traff, Optimal broadcast schedules in logarithmic time with applications to
- * broadcast, all-broadcast, reduction and all-reduction, 2024. */
+ * for itself which blocks. A reduce is a broadcast backwards: a rank sends its
+ * sum of a block to the rank from which it would have got the block, once it
+ * has got the sums of all ranks to which it would have sent the block. Any
+ * number of ranks; for long messages. Rounds only give the order: a block goes
+ * on when it is there. Of blocks beyond the last, which stand for the last,
+ * only the first is sent. Traff, Optimal broadcast schedules in logarithmic
+ * time with applications to broadcast, all-broadcast, reduction and
+ * all-reduction, 2024. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "collectives/schedules/algorithm.h"
-#include "collectives/schedules/circulant.h"
 #include "collectives/schedules/inbox.h"
 #include "runtime/base/status.h"
+
+/* ---- which block a rank gets in which round ---- */
+
+/* In round i, with k = i mod `rounds`, each rank r sends one block to rank
+ * r + skip[k] and gets one from rank r - skip[k], round past the last; rank 0
+ * has all blocks from the start and gets none. first_blocks says which of the
+ * first `rounds` blocks a rank gets, by k: a number below 0 stands for one that
+ * begins as many rounds later; every `rounds` rounds the numbers grow by
+ * `rounds`. A rank sends the block that the receiver gets. */
+enum { ROUNDS_MAX = 32 };
+
+typedef struct circulant {
+    uint32_t ranks;
+    uint32_t rounds;               /* ceil(log2 ranks) */
+    uint64_t skip[ROUNDS_MAX + 1]; /* the last: `ranks` */
+} circulant_t;
+
+/* A rank is a sum of skips, largest first. The block of rank r is the smallest
+ * skip of that sum: the first block that gets to it. For round k the search
+ * goes, by sums of skips in that order, for the closest rank not behind
+ * r - skip[k] with a block that has not been found yet; it never goes back, so
+ * it takes O(rounds) steps in all. Ranks are counted from `ranks` on, so that
+ * differences are not negative. */
+enum { NOTHING = -1 };
+
+/* A sum of skips, and the skip that is tried next on top of it. */
+typedef struct branch {
+    uint64_t at;
+    int entry;
+} branch_t;
+
+typedef struct search {
+    const circulant_t *circulant;
+    uint64_t rank, closest;
+    uint32_t found;
+    uint64_t left; /* set of the skips whose block has not been found */
+    branch_t branches[ROUNDS_MAX + 2];
+    uint32_t depth; /* of the branch at hand, from 1 on */
+} search_t;
+
+static void circulant_init(circulant_t *circulant, uint32_t ranks)
+{
+    uint32_t k;
+
+    circulant->ranks = ranks;
+    circulant->rounds = 0;
+    while (UINT64_C(1) << circulant->rounds < ranks)
+        circulant->rounds++;
+    circulant->skip[circulant->rounds] = ranks;
+    for (k = circulant->rounds; k-- != 0;)
+        circulant->skip[k] = (circulant->skip[k + 1] + 1) / 2;
+}
+
+/* The smallest skip in the sum that is the rank; of rank 0: `rounds`. */
+static uint32_t first_block(const circulant_t *circulant, uint64_t rank)
+{
+    uint32_t k;
+
+    for (k = circulant->rounds; k-- != 0;) {
+        if (circulant->skip[k] == rank)
+            return k;
+        if (circulant->skip[k] < rank)
+            rank -= circulant->skip[k];
+    }
+    return circulant->rounds;
+}
+
+/* The largest skip below entry that is left. */
+static int next_entry(const search_t *search, int entry)
+{
+    uint64_t below = search->left & ((UINT64_C(1) << entry) - 1);
+
+    return below == 0 ? NOTHING : 63 - __builtin_clzll(below);
+}
+
+/* The first rank from which no block comes in round k any more. */
+static uint64_t limit(const search_t *search, uint32_t k)
+{
+    return search->rank - search->circulant->skip[k];
+}
+
+/* One step on the branch at hand. `is_back`: the branch on top of its entry has
+ * been searched. Returns whether the branch has ended. */
+static int search_step(search_t *search, int is_back, int64_t *blocks)
+{
+    branch_t *branch = &search->branches[search->depth];
+    uint64_t at;
+
+    if (branch->entry == NOTHING)
+        return 1;
+    at = branch->at + search->circulant->skip[branch->entry];
+    if (!is_back) {
+        if ((search->left >> branch->entry & 1) == 0 ||
+            at > limit(search, search->found) || at >= search->closest) {
+            branch->entry = next_entry(search, branch->entry);
+            return 0;
+        }
+        if (at <= limit(search, search->found + 1)) {
+            search->branches[++search->depth] = (branch_t){at, branch->entry};
+            return 0;
+        }
+    }
+    if (branch->at > limit(search, search->found + 1))
+        return 1;
+    search->closest = at;
+    blocks[search->found++] = branch->entry;
+    search->left &= ~(UINT64_C(1) << branch->entry);
+    branch->entry = next_entry(search, branch->entry);
+    return 0;
+}
+
+static void first_blocks(const circulant_t *circulant, uint32_t rank,
+                         int64_t blocks[ROUNDS_MAX])
+{
+    uint32_t rounds = circulant->rounds, k;
+    uint32_t first = first_block(circulant, rank);
+    search_t search = {.circulant = circulant,
+                       .rank = (uint64_t)circulant->ranks + rank,
+                       .closest = 2 * (uint64_t)circulant->ranks,
+                       .left = (UINT64_C(2) << rounds) - 1,
+                       .depth = 1};
+    int is_back = 0;
+
+    search.left &= ~(UINT64_C(1) << first);
+    search.branches[1] = (branch_t){0, (int)rounds};
+    while (search.depth != 0 && search.found != rounds) {
+        is_back = search_step(&search, is_back, blocks);
+        search.depth -= (uint32_t)is_back;
+    }
+    assert(search.found == rounds);
+    for (k = 0; k < rounds; k++)
+        blocks[k] = blocks[k] == (int64_t)rounds ? (int64_t)first
+                                                 : blocks[k] - (int64_t)rounds;
+}
+
+/* ---- the rounds of a message ---- */
 
 enum { SENDS_OF_ROOT = 4 /* under way at once: earlier blocks come first */ };
 
@@ -23,20 +159,20 @@ enum { SENDS_OF_ROOT = 4 /* under way at once: earlier blocks come first */ };
 
 /* The blocks that a rank gets. */
 typedef struct receipts {
-    int64_t blocks[XYL_CIRCULANT_ROUNDS_MAX];
+    int64_t blocks[ROUNDS_MAX];
     uint64_t last_block_round;
 } receipts_t;
 
 typedef struct circulation {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    xyl_circulant_t graph;
+    circulant_t graph;
     uint32_t place;         /* of this rank, counted from the root */
     uint64_t blocks, block; /* their number, elements of each */
     uint64_t first_round, rounds;
-    receipts_t own, others[XYL_CIRCULANT_ROUNDS_MAX]; /* by k */
-    xyl_action_t *ready; /* [blocks] got, or combined */
-    xyl_inbox_t inbox;   /* reduce */
+    receipts_t own, others[ROUNDS_MAX]; /* by k */
+    xyl_action_t *ready;                /* [blocks] got, or combined */
+    xyl_inbox_t inbox;                  /* reduce */
     xyl_position_t sums;
 } circulation_t;
 
@@ -61,7 +197,7 @@ static void receipts_init(const circulation_t *c, receipts_t *receipts,
             receipts->blocks[k] = NEVER;
         return;
     }
-    xyl_circulant_blocks(&c->graph, place, receipts->blocks);
+    first_blocks(&c->graph, place, receipts->blocks);
     while (raw_block(c, receipts, round) < (int64_t)c->blocks - 1)
         round++;
     receipts->last_block_round = round;
@@ -91,7 +227,7 @@ static int circulation_init(circulation_t *c, const xyl_problem_t *problem,
     c->schedule = schedule;
     if (problem->count == 0 || ranks == 1)
         return 0;
-    xyl_circulant_init(&c->graph, ranks);
+    circulant_init(&c->graph, ranks);
     rounds = c->graph.rounds;
     c->place = (problem->rank + ranks - problem->root) % ranks;
     c->block = xyl_segment_count(problem, problem->count);

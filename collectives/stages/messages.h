@@ -29,23 +29,21 @@ static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
 static inline void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
                                        const uint64_t *ready, char *buf)
 {
-    for (;;) {
-        uint64_t index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
+    uint64_t index;
+
+    while ((index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base))) !=
+           XYL_EDGE_NO_INDEX)
         xyl_stage_send(stage, edge, index, xyl_stage_place(stage, index, buf));
-    }
 }
 
 static inline void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge,
                                        char *buf)
 {
-    for (;;) {
-        uint64_t index = xyl_edge_pick(edge, UINT64_MAX);
-        if (index >= stage->count)
-            return; /* XYL_EDGE_NO_INDEX, too */
+    uint64_t index;
+
+    /* XYL_EDGE_NO_INDEX is larger, too. */
+    while ((index = xyl_edge_pick(edge, UINT64_MAX)) < stage->count)
         xyl_stage_recv(stage, edge, index, xyl_stage_place(stage, index, buf));
-    }
 }
 
 /* Messages without an edge. `label`, below sequences * XYL_TEAM_SEGMENT_TAGS,

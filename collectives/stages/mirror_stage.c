@@ -138,28 +138,19 @@ void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped)
     mirror_of(stage)->is_skipped = is_skipped;
 }
 
-/* Adds the stage from the user's buffer to the mirror that stages read. */
-static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
-                                int is_bcast, const xyl_extents_t *extents)
-{
-    const xyl_stage_spec_t spec = {
-        .lane = lane,
-        .is_aside = 1,
-        .reads = is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
-        .writes = is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT};
-    xyl_stage_t *stage;
-
-    return xyl_mirror_stage_add(operation, &spec, extents, &stage);
-}
-
-/* Adds the stage from the mirror that stages write to the user's buffer. */
-static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
-                                const xyl_extents_t *extents)
+/* Adds a stage before all others of the lane, from the user's buffer to the
+ * mirror that stages read; or behind them, from the mirror that they write. */
+static xylem_status_t mirror_add(xyl_operation_t *operation, uint32_t lane,
+                                 int fetches, xyl_role_t user,
+                                 xyl_role_t mirror,
+                                 const xyl_extents_t *extents)
 {
     const xyl_stage_spec_t spec = {.lane = lane,
-                                   .after = operation->end[lane],
-                                   .reads = XYL_ROLE_RESULT,
-                                   .writes = XYL_ROLE_USERS_RESULT};
+                                   .after =
+                                       fetches ? NULL : operation->end[lane],
+                                   .is_aside = fetches,
+                                   .reads = fetches ? user : mirror,
+                                   .writes = fetches ? mirror : user};
     xyl_stage_t *stage;
 
     return xyl_mirror_stage_add(operation, &spec, extents, &stage);
@@ -235,9 +226,13 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                               is_bcast || call->send == XYLEM_IN_PLACE);
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
         if (operation->has_input && operation->entry[lane] != NULL)
-            status = fetch_add(operation, lane, is_bcast, &input);
+            status = mirror_add(
+                operation, lane, 1,
+                is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
+                is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &input);
         if (status == XYLEM_OK && result.count != 0)
-            status = bring_add(operation, lane, &result);
+            status = mirror_add(operation, lane, 0, XYL_ROLE_USERS_RESULT,
+                                XYL_ROLE_RESULT, &result);
     }
     return status;
 }

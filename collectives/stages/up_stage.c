@@ -106,13 +106,12 @@ static const char *up_address(const up_stage_t *up, uint32_t holder,
 
 static void up_receive(up_stage_t *up, xyl_edge_t *child)
 {
-    for (;;) {
-        uint64_t index = xyl_edge_pick(child, UINT64_MAX);
-        if (index >= up->stage.count)
-            return; /* XYL_EDGE_NO_INDEX, too */
+    uint64_t index;
+
+    /* XYL_EDGE_NO_INDEX is larger, too. */
+    while ((index = xyl_edge_pick(child, UINT64_MAX)) < up->stage.count)
         xyl_stage_recv(&up->stage, child, index,
                        temp_of(up, child->number, index));
-    }
 }
 
 /* The buffer of (holder, index) is free: the child's window may move. */
@@ -190,15 +189,13 @@ static int up_combine(up_stage_t *up, uint64_t index, uint32_t contribution)
 static void send_up(up_stage_t *up)
 {
     xyl_edge_t *parent = &up->edges.parent;
+    uint64_t index;
 
-    for (;;) {
-        uint64_t index =
-            xyl_edge_pick(parent, xyl_bits_from(up->combined, parent->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
+    while ((index = xyl_edge_pick(parent,
+                                  xyl_bits_from(up->combined, parent->base))) !=
+           XYL_EDGE_NO_INDEX)
         xyl_stage_send(&up->stage, parent, index,
                        up_address(up, up->partials[index].holder, index));
-    }
 }
 
 /* Not during a pause, whose event is still to come. */

@@ -132,19 +132,15 @@ static xylem_status_t entry_enter(xyl_entry_t *entry)
     return XYLEM_ERR_REVOKED;
 }
 
-/* XYLEM_OK: an admitted task may still begin; any thread. */
-static xylem_status_t served_is_wanted(const xyl_served_t *served)
+xylem_status_t xyl_task_is_wanted(const xylem_task_t *task)
 {
+    const xyl_served_t *served = (const xyl_served_t *)(const void *)task;
+
     if (xyl_team_has_failed(served->tasks->team))
         return XYLEM_ERR_CANCELED;
     return (atomic_load(&served->entry->users) & XYL_ENTRY_REVOKED) == 0
                ? XYLEM_OK
                : XYLEM_ERR_REVOKED;
-}
-
-xylem_status_t xyl_task_is_wanted(const xylem_task_t *task)
-{
-    return served_is_wanted((const xyl_served_t *)(const void *)task);
 }
 
 static xylem_status_t entry_revoke(xyl_entry_t *entry)
@@ -228,24 +224,21 @@ static void served_ended(xyl_task_t *task)
 }
 
 /* Any thread. */
-static void served_end(xyl_served_t *served, xylem_status_t status)
+void xylem_task_end(xylem_task_t *task, xylem_status_t status)
 {
+    xyl_served_t *served = (xyl_served_t *)(void *)task;
+
     if (atomic_exchange_explicit(&served->is_ended, 1, memory_order_relaxed))
         return; /* another thread has been faster */
     served->status = final(status);
     xyl_engine_submit(&served->tasks->context->engine, &served->ended);
 }
 
-void xylem_task_end(xylem_task_t *task, xylem_status_t status)
-{
-    served_end((xyl_served_t *)(void *)task, status);
-}
-
 void xylem_task_run(xylem_task_t *task)
 {
     xyl_served_t *served = (xyl_served_t *)(void *)task;
     const xylem_task_entry_t *given = &served->entry->given;
-    xylem_status_t status = served_is_wanted(served);
+    xylem_status_t status = xyl_task_is_wanted(&served->task);
 
     if (status == XYLEM_OK && given->run == NULL)
         status = XYLEM_ERR_INVALID_ARG;
@@ -253,7 +246,7 @@ void xylem_task_run(xylem_task_t *task)
         status = given->run(given->arg, task);
     else
         served_drop(served);
-    served_end(served, status);
+    xylem_task_end(task, status);
 }
 
 /* ---- from its message to its function ---- */
@@ -263,7 +256,7 @@ static void served_go(xyl_served_t *served)
 {
     const xylem_task_entry_t *given = &served->entry->given;
     xylem_tasks_t *tasks = served->tasks;
-    xylem_status_t status = served_is_wanted(served);
+    xylem_status_t status = xyl_task_is_wanted(&served->task);
 
     if (status != XYLEM_OK) {
         served_refuse(served, status);
