@@ -2,11 +2,19 @@
  * wait for one seat, not for all. For short blocks, which are copied twice. */
 #include "collectives/node/programs/parts.h"
 
-static void write_gather(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+void xyl_node_allgather_in(const xyl_problem_t *problem,
+                           xyl_node_program_t *program)
 {
     uint32_t seat;
 
+    if (problem->rank != 0) {
+        xyl_node_publish(problem, program,
+                         problem->is_in_place ? xyl_in_recv(xyl_node_block_at(
+                                                    problem, problem->rank))
+                                              : xyl_in_send(0),
+                         xyl_problem_bytes(problem), 0);
+        return;
+    }
     xyl_node_copy_own(problem, program, xyl_in_recv(0), xyl_in_send(0),
                       xyl_problem_bytes(problem));
     for (seat = 1; seat < problem->ranks; seat++)
@@ -15,19 +23,6 @@ static void write_gather(const xyl_problem_t *problem,
                       xyl_node_published(program, seat),
                       xyl_problem_bytes(problem))
             ->wait = xyl_wait_count(seat, 1);
-}
-
-void xyl_node_allgather_in(const xyl_problem_t *problem,
-                           xyl_node_program_t *program)
-{
-    if (problem->rank == 0)
-        write_gather(problem, program);
-    else
-        xyl_node_publish(problem, program,
-                         problem->is_in_place ? xyl_in_recv(xyl_node_block_at(
-                                                    problem, problem->rank))
-                                              : xyl_in_send(0),
-                         xyl_problem_bytes(problem), 0);
 }
 
 const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem)

@@ -2,21 +2,11 @@
  * the block's length. */
 #include "collectives/node/programs/parts.h"
 
-static void take_gather_block(const xyl_problem_t *problem,
-                              xyl_node_program_t *program, uint32_t seat)
-{
-    uint64_t bytes = xyl_node_block(problem, seat);
-    const xyl_transfer_t from_seat = {xyl_node_form(program, bytes), seat};
-
-    xyl_node_take(program, from_seat, xyl_node_line_of(seat),
-                  xyl_in_recv(xyl_node_block_at(problem, seat)), bytes);
-}
-
 static void gather_parcels_write(const xyl_problem_t *problem,
                                  xyl_node_program_t *program)
 {
     uint64_t bytes = xyl_problem_bytes(problem);
-    uint32_t i;
+    uint32_t i, seat;
 
     xyl_node_plan_parcels(problem, program);
     xyl_node_hand_over(problem, program, bytes, bytes);
@@ -33,9 +23,13 @@ static void gather_parcels_write(const xyl_problem_t *problem,
                       xyl_in_recv(xyl_node_block_at(problem, problem->rank)),
                       xyl_in_send(0), xyl_node_block(problem, problem->rank));
     for (i = 1; i < problem->ranks; i++) {
+        seat = (problem->root + i) % problem->ranks;
+        bytes = xyl_node_block(problem, seat);
         xyl_node_strand(program);
-        take_gather_block(problem, program,
-                          (problem->root + i) % problem->ranks);
+        xyl_node_take(program,
+                      (xyl_transfer_t){xyl_node_form(program, bytes), seat},
+                      xyl_node_line_of(seat),
+                      xyl_in_recv(xyl_node_block_at(problem, seat)), bytes);
     }
 }
 

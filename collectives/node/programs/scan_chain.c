@@ -2,15 +2,6 @@
  * Each seat combines once and publishes the sum up to itself. */
 #include "collectives/node/programs/parts.h"
 
-/* RECV = the published bytes of `seat`. */
-static void write_copy(const xyl_problem_t *problem,
-                       xyl_node_program_t *program, uint32_t seat)
-{
-    (void)xyl_node_block_step(program, XYL_STEP_COPY, xyl_in_recv(0),
-                              xyl_position_of(XYL_BUFFER_INPUT, seat, 0),
-                              xyl_problem_bytes(problem));
-}
-
 /* `to` = the sum up to the seat before op this seat's contribution. */
 static void write_scan_sum(const xyl_problem_t *problem,
                            xyl_node_program_t *program, xyl_position_t to)
@@ -37,6 +28,7 @@ static void scan_chain_write(const xyl_problem_t *problem,
                              xyl_node_program_t *program)
 {
     const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
+    xyl_position_t copied = published;
     int is_last = problem->rank + 1 == problem->ranks;
 
     xyl_node_scan_plan(
@@ -54,10 +46,11 @@ static void scan_chain_write(const xyl_problem_t *problem,
         else if (xyl_node_is_scan(problem))
             write_scan_sum(problem, program, xyl_in_recv(0));
     }
-    if (!xyl_node_is_scan(problem) && problem->rank != 0)
-        write_copy(problem, program, problem->rank - 1);
-    else if (xyl_node_is_scan(problem) && !is_last)
-        write_copy(problem, program, problem->rank);
+    if (!xyl_node_is_scan(problem))
+        copied.seat--; /* the sum of the seat before */
+    if (xyl_node_is_scan(problem) ? !is_last : problem->rank != 0)
+        (void)xyl_node_block_step(program, XYL_STEP_COPY, xyl_in_recv(0),
+                                  copied, xyl_problem_bytes(problem));
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scan_chain = {

@@ -31,20 +31,12 @@ static void hand_scatter_block(const xyl_problem_t *problem,
     program->offers |= xyl_form_is_offered(to_seat.form);
 }
 
-static void take_scatter_block(const xyl_problem_t *problem,
-                               xyl_node_program_t *program)
-{
-    uint64_t bytes = xyl_node_block(problem, problem->rank);
-
-    xyl_node_take(program, scatter_transfer(program, problem->root, bytes),
-                  xyl_node_line_of(problem->rank), xyl_in_recv(0), bytes);
-}
-
 /* Blocks that go in parts have strands of their own, as they may wait for their
  * seats. */
 static void scatter_parcels_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
+    uint64_t own = xyl_node_block(problem, problem->rank);
     uint32_t distance, seat;
     int go_in_parts;
 
@@ -52,7 +44,8 @@ static void scatter_parcels_write(const xyl_problem_t *problem,
     if (are_in_lines(problem))
         program->cell = program->cells = program->input_bytes = 0;
     if (problem->rank != problem->root) {
-        take_scatter_block(problem, program);
+        xyl_node_take(program, scatter_transfer(program, problem->root, own),
+                      xyl_node_line_of(problem->rank), xyl_in_recv(0), own);
         return;
     }
     go_in_parts = !are_in_lines(problem) &&
@@ -67,7 +60,7 @@ static void scatter_parcels_write(const xyl_problem_t *problem,
         xyl_node_strand(program);
     xyl_node_copy_own(problem, program, xyl_in_recv(0),
                       xyl_in_send(xyl_node_block_at(problem, problem->rank)),
-                      xyl_node_block(problem, problem->rank));
+                      own);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
