@@ -216,7 +216,9 @@ static void persistent_end(xmpi_persistent_t *persistent)
         xmpi_tags_drop(persistent->tags);
     else
         xylem_team_destroy(persistent->team);
-    xmpi_plan_drop(&persistent->plan);
+    /* A failed operation may still write into the plan's memory. */
+    if (persistent->code == MPI_SUCCESS)
+        xmpi_plan_drop(&persistent->plan);
     if (persistent->comm != NULL)
         xmpi_comm_drop(persistent->comm);
     persistent_keep(persistent);

@@ -32,7 +32,7 @@ void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,
  * ranks that have it. */
 void xyl_team_unmade(struct xylem_team *parent, uint32_t number);
 /* The team, which is being made, is child `number` of a parent. It fails if a
- * rank could not make this child. Any thread, with the context's lock. */
+ * rank could not make this child. The progressing thread. */
 void xyl_team_is_child(struct xylem_team *team, const struct xylem_team *parent,
                        uint32_t number);
 

@@ -86,6 +86,14 @@ static uint64_t process_start(int32_t pid)
     return start;
 }
 
+/* 1: the process is polled, and has ended since the last look. */
+static int process_is_gone(const watched_t *watched)
+{
+    return watched->fd < 0 && watched->start != 0 &&
+           process_start(watched->context->peers[watched->rank].pid) !=
+               watched->start;
+}
+
 static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
 {
     liveness_t *liveness = XYL_HOLDER(liveness_t, looks, timer);
@@ -94,9 +102,7 @@ static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
 
     for (i = 0; i < liveness->count; i++) {
         watched_t *watched = &liveness->peers[i];
-        if (watched->fd < 0 && watched->start != 0 &&
-            process_start(context->peers[watched->rank].pid) !=
-                watched->start) {
+        if (process_is_gone(watched)) {
             watched->start = 0;
             xyl_context_suspect(context, watched->rank);
         }
@@ -215,12 +221,14 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
         if (!xyl_team_contains(team, liveness->peers[i].rank))
             ends[i].fd = -1; /* poll ignores it */
     }
-    if (poll(ends, liveness->count, END_WAIT_MS) > 0)
-        for (i = 0; i < liveness->count; i++)
-            if (ends[i].revents != 0) {
-                xyl_context_suspect(context, liveness->peers[i].rank);
-                explained = XYLEM_ERR_PROC_FAILED;
-            }
+    (void)poll(ends, liveness->count, END_WAIT_MS);
+    for (i = 0; i < liveness->count; i++)
+        if (ends[i].revents != 0 ||
+            (xyl_team_contains(team, liveness->peers[i].rank) &&
+             process_is_gone(&liveness->peers[i]))) {
+            xyl_context_suspect(context, liveness->peers[i].rank);
+            explained = XYLEM_ERR_PROC_FAILED;
+        }
     free(ends);
     return explained;
 }

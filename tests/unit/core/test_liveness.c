@@ -1,5 +1,6 @@
 /* Which processes of this machine live, as the net asks before a first message.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/notice.h"
+#include "runtime/core/team.h"
 #include "runtime/modules.h"
 #include "tests/support/check.h"
 
@@ -75,10 +77,57 @@ static void test_said_to_be_dead(void)
     free(context);
 }
 
+/* Without a descriptor, the rank looks at /proc. */
+static void test_error_is_explained(int by_descriptor)
+{
+    static const xyl_driver_params_t params = {.mode = XYL_DRIVER_CALLER,
+                                               .watches = 1};
+    xyl_peer_t peers[RANKS] = {{.pid = 0}};
+    pid_t pid = fork();
+    xylem_team_t team = {.size = RANKS};
+    xylem_context_t *context;
+
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    context = context_with(peers, pid);
+    xyl_engine_init(&context->engine, xyl_clock_system());
+    CHECK_EQ(xyl_driver_start(&context->driver, &context->engine, &params),
+             XYLEM_OK);
+    CHECK_EQ(xyl_liveness_start(context), XYLEM_OK);
+    if (!by_descriptor)
+        xyl_liveness_spare_descriptors(context);
+    CHECK_EQ(xyl_liveness_explain(context, &team, XYLEM_ERR_NET),
+             XYLEM_ERR_NET);
+    CHECK(kill(pid, SIGKILL) == 0);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    CHECK_EQ(xyl_liveness_explain(context, &team, XYLEM_ERR_NET),
+             XYLEM_ERR_PROC_FAILED);
+    CHECK(peers[PEER].is_suspected);
+    xyl_liveness_stop(context);
+    xyl_driver_stop(&context->driver);
+    free(context);
+}
+
+static void test_explained_by_descriptor(void)
+{
+    test_error_is_explained(1);
+}
+
+static void test_explained_by_proc(void)
+{
+    test_error_is_explained(0);
+}
+
 static const check_case_t cases[] = {
     {"liveness: a process that had ended before it was watched",
      test_gone_before},
     {"liveness: a process that others have seen dead", test_said_to_be_dead},
+    {"liveness: a death that a descriptor tells explains an error",
+     test_explained_by_descriptor},
+    {"liveness: a death that /proc tells explains an error",
+     test_explained_by_proc},
 };
 
 CHECK_MAIN(cases)
