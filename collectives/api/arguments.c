@@ -169,33 +169,24 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                                          const char *call)
 {
     const xyl_coll_traits_t *t;
-    xylem_status_t status;
-    int is_root, sends, receives;
+    xylem_status_t status = XYLEM_OK;
+    int is_root;
 
     if (args->coll >= XYLEM_COLL_COUNT)
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
                         call, (int)args->coll);
-    if (args->flags != 0 || args->on_segment != NULL) {
+    if (args->flags != 0 || args->on_segment != NULL)
         status = check_flags(args, call);
-        if (status != XYLEM_OK)
-            return status;
-    }
     t = xyl_coll_traits(args->coll);
     is_root = xyl_args_is_root(args, team->rank);
-    sends = xyl_args_sends(args, is_root);
-    receives = xyl_args_receives(args, is_root);
-    if (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV) {
+    if (status == XYLEM_OK &&
+        (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV))
         status = check_in_place(args, is_root, call);
-        if (status != XYLEM_OK)
-            return status;
-    }
-    if (!t->send_varies && !t->recv_varies) {
-        status = check_buffers(args, sends, receives, call);
-        if (status != XYLEM_OK)
-            return status;
-    }
-    if (!xyl_coll_has_arrays(args->coll))
-        return XYLEM_OK;
+    if (status == XYLEM_OK && !t->send_varies && !t->recv_varies)
+        status = check_buffers(args, xyl_args_sends(args, is_root),
+                               xyl_args_receives(args, is_root), call);
+    if (status != XYLEM_OK || !xyl_coll_has_arrays(args->coll))
+        return status;
     status = check_arrays(args, is_root, call);
     return status == XYLEM_OK && (t->send_varies || t->recv_varies)
                ? check_varying(team, args, is_root, call)

@@ -127,17 +127,25 @@ static xylem_status_t read_for(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
-static xylem_status_t read_team(const reader_t *reader, const json_t *json)
-{
-    static const char *const words[] = {"node",    "nodes", "seats",
-                                        "leaders", "board", NULL};
-    static const char wants[] = "\"node\", \"nodes\", \"seats\", "
-                                "\"leaders\" or \"board\", or a list of them";
+static const char *const arrivals_words[] = {"synchronised", "random", "late",
+                                             NULL};
 
-    reader->rule->teams = 0;
-    return words_read(json, words, &reader->rule->teams)
-               ? XYLEM_OK
-               : wrong(reader, "team", wants);
+/* Reads words of which each has a bit: kinds of teams, or of arrivals. */
+static xylem_status_t read_words(const reader_t *reader, const char *key,
+                                 const json_t *json)
+{
+    static const char *const teams[] = {"node",    "nodes", "seats",
+                                        "leaders", "board", NULL};
+    int is_team = strcmp(key, "team") == 0;
+
+    if (words_read(json, is_team ? teams : arrivals_words,
+                   is_team ? &reader->rule->teams : &reader->rule->arrivals))
+        return XYLEM_OK;
+    return wrong(reader, key,
+                 is_team ? "\"node\", \"nodes\", \"seats\", \"leaders\" or "
+                           "\"board\", or a list of them"
+                         : "\"synchronised\", \"random\" or \"late\", or a "
+                           "list of them");
 }
 
 static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
@@ -147,19 +155,6 @@ static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
         return wrong(reader, "ranks_are", "\"power of two\"");
     reader->rule->power_of_two = 1;
     return XYLEM_OK;
-}
-
-static const char *const arrivals_words[] = {"synchronised", "random", "late",
-                                             NULL};
-
-static xylem_status_t read_arrivals(const reader_t *reader, const json_t *json)
-{
-    static const char wants[] = "\"synchronised\", \"random\" or \"late\", "
-                                "or a list of them";
-
-    return words_read(json, arrivals_words, &reader->rule->arrivals)
-               ? XYLEM_OK
-               : wrong(reader, "arrivals", wants);
 }
 
 static int facts_read(const json_t *json, uint32_t *facts)
@@ -438,7 +433,6 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
         const char *key;
         xylem_status_t (*read)(const reader_t *reader, const json_t *json);
     } members[] = {{"for", read_for},
-                   {"team", read_team},
                    {"pays", read_pays},
                    {"windows", read_windows},
                    {"origin", read_origin},
@@ -450,14 +444,15 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
                    {"leaders", NULL},
                    {"within", NULL},
                    {"within_segment", NULL},
-                   {"comment", NULL}, /* for readers of the table */
-                   {"arrivals", read_arrivals}};
+                   {"comment", NULL}}; /* for readers of the table */
     size_t i;
 
     for (i = 0; i < sizeof members / sizeof *members; i++)
         if (strcmp(members[i].key, key) == 0)
             return members[i].read == NULL ? XYLEM_OK
                                            : members[i].read(reader, json);
+    if (strcmp(key, "team") == 0 || strcmp(key, "arrivals") == 0)
+        return read_words(reader, key, json);
     if (strcmp(key, "bytes") == 0 || strcmp(key, "total") == 0)
         return read_range(reader, key, json);
     if (strcmp(key, "ranks") == 0 || strcmp(key, "nodes") == 0 ||

@@ -164,36 +164,31 @@ static xyl_levels_t *levels_create(const xylem_team_t *team)
     return NULL;
 }
 
-/* The state of a team; made when needed, under the team's lock. */
-typedef struct team_levels {
-    xyl_levels_t *levels;
-} team_levels_t;
-
-static team_levels_t *levels_of(const xylem_team_t *team)
+/* A team's levels; NULL until they are needed; under the team's lock. */
+static xyl_levels_t **levels_of(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_LEVELS];
 }
 
 const xyl_levels_t *xyl_team_levels(xylem_team_t *team)
 {
-    team_levels_t *state = levels_of(team);
-    const xyl_levels_t *levels;
+    xyl_levels_t **levels = levels_of(team), *made;
 
     pthread_mutex_lock(&team->lock);
-    if (state->levels == NULL)
-        state->levels = levels_create(team);
-    levels = state->levels;
+    if (*levels == NULL)
+        *levels = levels_create(team);
+    made = *levels;
     pthread_mutex_unlock(&team->lock);
-    return levels;
+    return made;
 }
 
 static void levels_end(xylem_team_t *team)
 {
-    levels_free(levels_of(team)->levels);
+    levels_free(*levels_of(team));
 }
 
 const xyl_module_t xyl_team_levels_module = {
-    .bytes = {[XYL_OWNER_TEAM] = sizeof(team_levels_t)},
+    .bytes = {[XYL_OWNER_TEAM] = sizeof(xyl_levels_t *)},
     .team_ends = levels_end,
 };
 

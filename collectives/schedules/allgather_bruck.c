@@ -44,15 +44,12 @@ static void keep_own(bruck_t *bruck)
 {
     const xyl_blocks_t *blocks = &bruck->blocks;
     uint32_t rank = blocks->problem->rank;
-    uint64_t count = xyl_blocks_count(blocks, rank, 1);
-    xyl_action_t copied = XYL_ACTION_NONE;
 
     bruck->kept = xyl_schedule_temp(
         blocks->schedule, xyl_blocks_count(blocks, rank, bruck->last));
-    if (count != 0)
-        copied = xyl_schedule_copy(blocks->schedule, bruck->kept, blocks->own,
-                                   count, XYL_ACTION_NONE);
-    reach(bruck, 1, copied);
+    reach(bruck, 1,
+          xyl_copy_some(blocks->schedule, bruck->kept, blocks->own,
+                        xyl_blocks_count(blocks, rank, 1)));
 }
 
 static void send(const bruck_t *bruck, uint64_t distance, uint32_t label,
@@ -63,17 +60,15 @@ static void send(const bruck_t *bruck, uint64_t distance, uint32_t label,
     uint32_t to = (uint32_t)((rank + ranks - distance) % ranks), step = 0;
     uint64_t count = xyl_blocks_count(blocks, rank, number);
 
-    if (count == 0)
-        return;
     if (number == 1) {
-        xyl_schedule_send(blocks->schedule, to, label, blocks->own, count,
-                          XYL_ACTION_NONE);
+        xyl_send_some(blocks->schedule, to, label, blocks->own, count,
+                      XYL_ACTION_NONE);
         return;
     }
     while (bruck->reached[step] < count)
         step++;
-    xyl_schedule_send(blocks->schedule, to, label, bruck->kept, count,
-                      bruck->ready[step]);
+    xyl_send_some(blocks->schedule, to, label, bruck->kept, count,
+                  bruck->ready[step]);
 }
 
 /* Receives blocks of the last round, which are not sent on. */
@@ -107,13 +102,10 @@ static void receive(bruck_t *bruck, uint64_t distance, uint32_t label,
     uint64_t count = xyl_blocks_count(blocks, from, number);
     xyl_position_t to = xyl_position_plus(
         bruck->kept, xyl_blocks_count(blocks, rank, distance));
-    xyl_action_t recv = XYL_ACTION_NONE;
+    xyl_action_t recv = xyl_recv_some(blocks->schedule, from, label, to, count,
+                                      XYL_ACTION_NONE);
 
-    if (count != 0) {
-        recv = xyl_schedule_recv(blocks->schedule, from, label, to, count,
-                                 XYL_ACTION_NONE);
-        xyl_blocks_copy_out(blocks, from, number, to, recv);
-    }
+    xyl_blocks_copy_out(blocks, from, number, to, recv);
     reach(bruck, distance + number, recv);
 }
 

@@ -161,32 +161,25 @@ void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
                     uint32_t first, uint32_t end, xyl_action_t after)
 {
     const xyl_blocks_t *blocks = store->blocks;
-    uint64_t at = elements_in_front(blocks, first),
-             count = elements_in_front(blocks, end) - at;
+    uint64_t at = elements_in_front(blocks, first);
+    int is_own = first == blocks->problem->rank && end == first + 1;
 
-    if (count == 0)
-        return;
-    if (first == blocks->problem->rank && end == first + 1)
-        xyl_schedule_send(blocks->schedule, peer, label, blocks->own, count,
-                          XYL_ACTION_NONE);
-    else
-        xyl_schedule_send(blocks->schedule, peer, label,
-                          xyl_position_plus(store->at, at), count, after);
+    xyl_send_some(blocks->schedule, peer, label,
+                  is_own ? blocks->own : xyl_position_plus(store->at, at),
+                  elements_in_front(blocks, end) - at,
+                  is_own ? XYL_ACTION_NONE : after);
 }
 
 xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
                             uint32_t label, uint32_t first, uint32_t end)
 {
     const xyl_blocks_t *blocks = store->blocks;
-    uint64_t at = elements_in_front(blocks, first),
-             count = elements_in_front(blocks, end) - at;
+    uint64_t at = elements_in_front(blocks, first);
     xyl_position_t to = xyl_position_plus(store->at, at);
-    xyl_action_t recv;
+    xyl_action_t recv =
+        xyl_recv_some(blocks->schedule, peer, label, to,
+                      elements_in_front(blocks, end) - at, XYL_ACTION_NONE);
 
-    if (count == 0)
-        return XYL_ACTION_NONE;
-    recv = xyl_schedule_recv(blocks->schedule, peer, label, to, count,
-                             XYL_ACTION_NONE);
     if (!blocks->is_packed)
         copy_range(blocks, first, end, to, recv);
     return recv;

@@ -4,11 +4,11 @@
  * for itself which blocks. A reduce is a broadcast backwards: a rank sends its
  * sum of a block to the rank from which it would have got the block, once it
  * has got the sums of all ranks to which it would have sent the block. Any
- * number of ranks; for long messages. Rounds only give the order: a block goes
- * on when it is there. Of blocks beyond the last, which stand for the last,
- * only the first is sent. Traff, Optimal broadcast schedules in logarithmic
- * time with applications to broadcast, all-broadcast, reduction and
- * all-reduction, 2024. */
+ * number of ranks; for long messages.
+ * Rounds only give the order: a block goes on when it is there. Of blocks
+ * beyond the last, which stand for the last, only the first is sent.
+ * Traff, Optimal broadcast schedules in logarithmic time with applications to
+ * broadcast, all-broadcast, reduction and all-reduction, 2024. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -70,18 +70,17 @@ static xyl_served_t *place_take(xylem_tasks_t *tasks)
 
     if (served != NULL) {
         TAILQ_REMOVE(&tasks->idle, served, others);
-    } else {
-        if (tasks->places == tasks->places_max)
-            return NULL;
-        served = xyl_pool_acquire(&tasks->context->pool, sizeof *served);
-        if (served == NULL)
-            return NULL;
-        tasks->places++;
-        memset(served, 0, offsetof(xyl_served_t, message));
-        served->tasks = tasks;
-        served->due.handle = served_due;
-        served->ended.run = served_ended;
+        return served;
     }
+    if (tasks->places < tasks->places_max)
+        served = xyl_pool_acquire(&tasks->context->pool, sizeof *served);
+    if (served == NULL)
+        return NULL;
+    tasks->places++;
+    memset(served, 0, offsetof(xyl_served_t, message));
+    served->tasks = tasks;
+    served->due.handle = served_due;
+    served->ended.run = served_ended;
     return served;
 }
 

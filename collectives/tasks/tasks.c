@@ -465,27 +465,19 @@ static xylem_status_t open_create(xylem_team_t *team,
     return xyl_request_start(&allreduce->request);
 }
 
-/* Begins an opening; a failure here is a call that this rank has refused. */
+/* Begins an opening; if that fails, this rank has refused the call. */
 static xylem_status_t open_begin(xylem_team_t *team,
                                  const xylem_tasks_params_t *given,
-                                 xylem_tasks_t **tasks_out,
+                                 const char *call, xylem_tasks_t **tasks_out,
                                  xylem_request_t **request_out)
 {
-    xylem_status_t status = open_create(team, given, tasks_out, request_out);
+    xylem_status_t status;
 
+    if (tasks_out == NULL || request_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+    status = open_create(team, given, tasks_out, request_out);
     if (status != XYLEM_OK)
         xyl_call_is_refused(team, status);
-    return status;
-}
-
-static xylem_status_t check_open(const xylem_team_t *team, const char *call,
-                                 xylem_tasks_t *const *tasks_out,
-                                 xylem_request_t *const *request_out)
-{
-    xylem_status_t status = xyl_team_check(team, call);
-
-    if (status == XYLEM_OK && (tasks_out == NULL || request_out == NULL))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
     return status;
 }
 
@@ -494,11 +486,12 @@ xylem_status_t xylem_tasks_iopen(xylem_team_t *team,
                                  xylem_tasks_t **tasks_out,
                                  xylem_request_t **request_out)
 {
-    xylem_status_t status =
-        check_open(team, "xylem_tasks_iopen", tasks_out, request_out);
+    static const char name[] = "xylem_tasks_iopen";
+    xylem_status_t status = xyl_team_check(team, name);
 
-    return status == XYLEM_OK ? open_begin(team, params, tasks_out, request_out)
-                              : status;
+    return status == XYLEM_OK
+               ? open_begin(team, params, name, tasks_out, request_out)
+               : status;
 }
 
 xylem_status_t xylem_tasks_open(xylem_team_t *team,
@@ -507,11 +500,11 @@ xylem_status_t xylem_tasks_open(xylem_team_t *team,
 {
     static const char name[] = "xylem_tasks_open";
     xylem_request_t *request = NULL;
-    xylem_status_t status = check_open(team, name, tasks_out, &request);
+    xylem_status_t status = xyl_team_check(team, name);
 
     if (status == XYLEM_OK)
         status = xyl_context_may_block(team->context, name);
     if (status == XYLEM_OK)
-        status = open_begin(team, params, tasks_out, &request);
+        status = open_begin(team, params, name, tasks_out, &request);
     return status == XYLEM_OK ? xyl_request_finish(request) : status;
 }

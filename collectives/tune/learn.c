@@ -53,18 +53,6 @@ static int can_learn(const xylem_coll_args_t *args)
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
 }
 
-/* Writes the call in terms that all ranks share. 0: there is no such type; the
- * call is going to be refused. */
-static int terms_find(xylem_team_t *team, const xylem_coll_args_t *args,
-                      xyl_call_t *terms)
-{
-    if (xyl_call_pack(team, args, terms) != XYLEM_OK)
-        return 0;
-    xyl_call_to_bytes(terms);
-    xyl_call_give_up(terms);
-    return 1;
-}
-
 /* The class of a call; NULL: there are too many. */
 static learner_class_t *class_of(xylem_team_t *team, learner_t *learner,
                                  const xylem_coll_args_t *args,
@@ -86,30 +74,49 @@ static learner_class_t *class_of(xylem_team_t *team, learner_t *learner,
     return class;
 }
 
+/* Finds the class of a call, in terms that all ranks share. *class_out NULL:
+ * there are too many, or there is no such type, and the call is going to be
+ * refused. Fails without memory. */
+static xylem_status_t class_find(xylem_team_t *team,
+                                 const xylem_coll_args_t *args,
+                                 learner_class_t **class_out)
+{
+    learner_t **learner = learner_of(team);
+    xyl_problem_t problem;
+    xyl_query_t query;
+    xyl_call_t terms;
+    xylem_status_t status;
+
+    *class_out = NULL;
+    if (xyl_call_pack(team, args, &terms) != XYLEM_OK)
+        return XYLEM_OK;
+    xyl_call_to_bytes(&terms);
+    xyl_call_give_up(&terms);
+    if (*learner == NULL)
+        *learner = calloc(1, sizeof **learner);
+    if (*learner == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
+    status =
+        xyl_choose_query(team, &terms.args, terms.way, 1, &problem, &query);
+    if (status == XYLEM_OK)
+        *class_out = class_of(team, *learner, &terms.args, &query);
+    return status;
+}
+
 /* A call's number in the team says whether another plan runs it, so that all
  * ranks run the same. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own)
 {
-    learner_t **learner = learner_of(team);
     learner_class_t *class;
     const xyl_other_t *other;
-    xyl_call_t terms;
-    xyl_problem_t problem;
-    xyl_query_t query;
     uint64_t block;
 
-    if (!can_learn(args) || !terms_find(team, args, &terms))
+    if (!can_learn(args))
         return args;
-    if (*learner == NULL)
-        *learner = calloc(1, sizeof **learner);
-    if (*learner == NULL)
-        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
-    if (*learner == NULL || xyl_choose_query(team, &terms.args, terms.way, 1,
-                                             &problem, &query) != XYLEM_OK)
+    if (class_find(team, args, &class) != XYLEM_OK)
         return NULL;
-    class = class_of(team, *learner, &terms.args, &query);
     if (class == NULL)
         return args;
     block = class->calls++ / BLOCK_CALLS;
@@ -126,17 +133,10 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
 
 void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    learner_t *learner = *learner_of(team);
-    learner_class_t *class = NULL;
-    xyl_call_t terms;
-    xyl_problem_t problem;
-    xyl_query_t query;
+    learner_class_t *class;
 
-    if (learner != NULL && can_learn(args) && terms_find(team, args, &terms) &&
-        xyl_choose_query(team, &terms.args, terms.way, 1, &problem, &query) ==
-            XYLEM_OK)
-        class = class_of(team, learner, &terms.args, &query);
-    if (class != NULL)
+    if (*learner_of(team) != NULL && can_learn(args) &&
+        class_find(team, args, &class) == XYLEM_OK && class != NULL)
         class->calls--;
 }
 
