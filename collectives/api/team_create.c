@@ -386,27 +386,26 @@ static xylem_status_t find_in_subset(const xylem_team_t *parent,
                                      uint32_t *position_out)
 {
     char *seen = calloc(parent->size, 1);
-    uint32_t i, position = XYLEM_COLOR_NONE;
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i;
 
     if (seen == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to make a team");
-    for (i = 0; i < count; i++) {
+    *position_out = XYLEM_COLOR_NONE;
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
         if (ranks[i] >= parent->size || seen[ranks[i]]) {
-            (void)xyl_fail(
-                XYLEM_ERR_INVALID_ARG,
-                "xylem_team_subset: rank %u is listed twice or outside "
-                "the parent's %u ranks",
-                ranks[i], parent->size);
-            free(seen);
-            return XYLEM_ERR_INVALID_ARG;
+            status = xyl_fail(XYLEM_ERR_INVALID_ARG,
+                              "xylem_team_subset: rank %u is listed twice or "
+                              "outside the parent's %u ranks",
+                              ranks[i], parent->size);
+            continue;
         }
         seen[ranks[i]] = 1;
         if (ranks[i] == parent->rank)
-            position = i;
+            *position_out = i;
     }
     free(seen);
-    *position_out = position;
-    return XYLEM_OK;
+    return status;
 }
 
 xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,

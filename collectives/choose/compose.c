@@ -279,23 +279,18 @@ static uint64_t result_count(const xylem_team_t *team,
                : args->count;
 }
 
-static xylem_status_t add_sum_stages(const xyl_call_t *call,
-                                     xyl_operation_t *operation)
-{
-    if (call->combiner.binned == NULL)
-        return XYLEM_OK;
-    return xyl_sum_stages_add(operation, input_count(call->team, &call->args),
-                              result_count(call->team, &call->args));
-}
-
 /* ---- the operation ---- */
 
 /* Adds stages around the algorithm's; discards the operation on failure. */
 static xylem_status_t add_outer_stages(const xyl_call_t *call,
                                        xyl_operation_t *operation)
 {
-    xylem_status_t status = add_sum_stages(call, operation);
+    xylem_status_t status = XYLEM_OK;
 
+    if (call->combiner.binned != NULL)
+        status =
+            xyl_sum_stages_add(operation, input_count(call->team, &call->args),
+                               result_count(call->team, &call->args));
     if (status == XYLEM_OK)
         status = xyl_mirror_stages_add(operation, call);
     if (status != XYLEM_OK)

@@ -10,15 +10,6 @@
 
 enum { TEXT_BYTES = 256, RUNNERS_UP = 3, SEGMENTS_BYTES = 48 };
 
-static void print_tree(const xyl_plan_t *frame, char *text)
-{
-    if (frame->tree->radix.most != 0)
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s:%u",
-                 frame->tree->name, frame->radix);
-    else
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s", frame->tree->name);
-}
-
 /* The algorithm, and its parameters. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
@@ -37,7 +28,9 @@ static void print_plan(const xyl_choice_t *choice, char *text)
     if (choice->exchange != NULL)
         snprintf(tree, sizeof tree, "exchange %s", choice->exchange->name);
     else
-        print_tree(frame, tree);
+        snprintf(tree, sizeof tree,
+                 frame->tree->radix.most != 0 ? "tree %s:%u" : "tree %s",
+                 frame->tree->name, frame->radix);
     if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
         snprintf(levels, sizeof levels, "%s, leaders %u, %s%s",
                  choice->algorithm->name, choice->leaders,

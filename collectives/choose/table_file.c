@@ -262,14 +262,12 @@ static xylem_status_t read_counts(const reader_t *reader, const char *key,
 
 static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
 {
-    const json_t *text = json;
+    const char *name = json_string_value(json), *text;
 
-    if (!json_is_string(json))
+    if (name == NULL)
         return wrong(reader, "origin", "a text");
-    if (json_is_string(
-            json_object_get(reader->origins, json_string_value(json))))
-        text = json_object_get(reader->origins, json_string_value(json));
-    reader->rule->origin = json_string_value(text);
+    text = json_string_value(json_object_get(reader->origins, name));
+    reader->rule->origin = text != NULL ? text : name;
     return XYLEM_OK;
 }
 

@@ -103,20 +103,13 @@ static uint64_t most_bytes(const xyl_han_t *han)
 
 /* ---- within the node ---- */
 
-static void plan_inputs(xyl_node_program_t *program, uint64_t bytes)
-{
-    program->element_bytes = 1;
-    program->input_bytes = xyl_board_whole_lines(bytes == 0 ? 1 : bytes);
-    program->piece_bytes = program->input_bytes;
-}
-
-/* Publishes the first `bytes` of SEND in one piece. */
+/* Publishes `bytes` of SEND, from `from` on, at `to`. */
 static void publish(const xyl_han_t *han, xyl_node_program_t *program,
-                    uint64_t bytes)
+                    uint64_t to, uint64_t from, uint64_t bytes)
 {
     (void)xyl_node_step(program, XYL_STEP_COPY,
-                        xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank, 0),
-                        xyl_in_send(0), bytes);
+                        xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank, to),
+                        xyl_in_send(from), bytes);
 }
 
 /* Publishes this seat's blocks, each in the slot of its receiver's rank. */
@@ -127,11 +120,8 @@ static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
     for (rank = 0; rank < han->problem.ranks; rank++) {
         block_t block = sent_to(han, rank);
         if (block.bytes != 0)
-            (void)xyl_node_step(program, XYL_STEP_COPY,
-                                xyl_position_of(XYL_BUFFER_INPUT,
-                                                han->seats.rank,
-                                                rank * han->problem.count),
-                                xyl_in_send(block.at), block.bytes);
+            publish(han, program, rank * han->problem.count, block.at,
+                    block.bytes);
     }
 }
 
@@ -187,15 +177,19 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 {
     int is_out = stage->number == HAND_OUT;
     uint64_t all = han->problem.count * han->problem.ranks;
+    uint64_t bytes = is_out ? all : most_bytes(han);
     uint32_t i, seats = han->seats.size;
     xyl_node_program_t program;
 
     xyl_node_program_init(&program);
-    plan_inputs(&program, is_out ? all : most_bytes(han));
+    program.element_bytes = 1;
+    program.input_bytes = program.piece_bytes =
+        xyl_board_whole_lines(bytes == 0 ? 1 : bytes);
     if (is_out && xyl_problem_varies(&han->problem))
         publish_slots(han, &program);
     else
-        publish(han, &program, is_out ? all : all_bytes(han, han->seats.rank));
+        publish(han, &program, 0, 0,
+                is_out ? all : all_bytes(han, han->seats.rank));
     (void)xyl_node_signal(&program, xyl_wait_nothing(),
                           xyl_post_count(1, XYL_BOARD_ALL));
     for (i = 0; i < seats; i++) {
@@ -284,15 +278,6 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
     }
 }
 
-static void exchange_bundles(xyl_han_t *han)
-{
-    const xyl_han_stage_t stage = {.number = EXCHANGE,
-                                   .reads = XYL_ROLE_SCRATCH,
-                                   .writes = XYL_ROLE_SPARE};
-
-    xyl_han_add_written(han, write_exchange, NULL, &stage);
-}
-
 /* ---- straight from rank to rank ---- */
 
 /* The lengths in `bytes` that go straight, 0 for others. NULL: no memory. */
@@ -337,6 +322,9 @@ static uint64_t most_slot_bytes(const xyl_han_t *han)
 
 static void alltoall_add_stages(xyl_han_t *han)
 {
+    const xyl_han_stage_t exchange = {.number = EXCHANGE,
+                                      .reads = XYL_ROLE_SCRATCH,
+                                      .writes = XYL_ROLE_SPARE};
     const xylem_team_t *team = han->operation->request.team;
     int varies = xyl_problem_varies(&han->problem);
     uint64_t bytes;
@@ -352,7 +340,7 @@ static void alltoall_add_stages(xyl_han_t *han)
     xyl_han_make_scratch(han, bytes);
     xyl_han_make_spare(han, bytes);
     add_within_node(han, HAND_OUT);
-    exchange_bundles(han);
+    xyl_han_add_written(han, write_exchange, NULL, &exchange);
     add_within_node(han, TAKE);
     if (varies)
         exchange_long(han);

@@ -5,7 +5,6 @@
 #include "collectives/data/description.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
-#include "collectives/stages/exchange_stage.h"
 #include "runtime/base/status.h"
 
 /* ---- groups ---- */

@@ -65,12 +65,18 @@ static inline int xyl_han_leads(const xyl_han_t *han)
     return han->seats.rank == han->leader;
 }
 
+/* 1: this rank is the only one of its node. */
+static inline int xyl_han_is_alone(const xyl_han_t *han)
+{
+    return han->seats.size == 1;
+}
+
 /* 1: this rank takes part between nodes. The only rank of the only node does,
  * too, so that its operation completes. */
 static inline int xyl_han_is_in_net(const xyl_han_t *han)
 {
     return xyl_han_leads(han) &&
-           (han->levels->nodes > 1 || han->seats.size == 1);
+           (han->levels->nodes > 1 || xyl_han_is_alone(han));
 }
 
 static inline int xyl_han_is_root(const xyl_han_t *han)

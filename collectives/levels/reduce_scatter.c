@@ -19,11 +19,6 @@ typedef struct combining {
 
 /* ---- buffers ---- */
 
-static int is_alone_on_node(const combining_t *c)
-{
-    return c->han->seats.size == 1;
-}
-
 static int is_node_order(const combining_t *c)
 {
     return c->han->levels->order == NULL;
@@ -39,17 +34,17 @@ static void make_buffers(combining_t *c)
     uint64_t all = c->total * element;
     uint64_t own = c->nodes.counts[han->levels->node] * element;
 
-    c->vector = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
+    c->vector = xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
     if (!is_node_order(c))
         c->vector = XYL_ROLE_SPARE;
-    c->result = is_alone_on_node(c) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
-    if (!is_node_order(c) && !is_alone_on_node(c))
+    c->result = xyl_han_is_alone(han) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
+    if (!is_node_order(c) && !xyl_han_is_alone(han))
         c->result = XYL_ROLE_SCRATCH;
     if (!xyl_han_leads(han))
         return;
-    if (!is_alone_on_node(c))
+    if (!xyl_han_is_alone(han))
         xyl_han_make_scratch(han, all);
-    if (!is_alone_on_node(c) || !is_node_order(c))
+    if (!xyl_han_is_alone(han) || !is_node_order(c))
         xyl_han_make_spare(han, is_node_order(c) ? own : all);
 }
 
@@ -81,16 +76,6 @@ static void write_sorted(const xyl_han_t *han, const void *arg,
 
     for (node = 0; node < han->levels->nodes; node++)
         xyl_han_copy_blocks(han, schedule, &c->nodes, node, 0);
-}
-
-static void sort_blocks(const combining_t *c)
-{
-    const xyl_han_stage_t stage = {
-        .number = SORT,
-        .reads = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
-        .writes = XYL_ROLE_SPARE};
-
-    xyl_han_add_written(c->han, write_sorted, c, &stage);
 }
 
 static void combine_nodes(const combining_t *c)
@@ -139,6 +124,10 @@ static void scatter_node(const combining_t *c)
 
 static void reduce_scatter_add_stages(xyl_han_t *han)
 {
+    const xyl_han_stage_t sort = {
+        .number = SORT,
+        .reads = xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
+        .writes = XYL_ROLE_SPARE};
     combining_t c = {.han = han};
 
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
@@ -146,13 +135,13 @@ static void reduce_scatter_add_stages(xyl_han_t *han)
         return;
     c.total = c.nodes.places[han->levels->nodes];
     make_buffers(&c);
-    if (!is_alone_on_node(&c))
+    if (!xyl_han_is_alone(han))
         reduce_node(&c);
     if (xyl_han_leads(han) && !is_node_order(&c))
-        sort_blocks(&c);
+        xyl_han_add_written(han, write_sorted, &c, &sort);
     if (xyl_han_leads(han))
         combine_nodes(&c);
-    if (!is_alone_on_node(&c))
+    if (!xyl_han_is_alone(han))
         scatter_node(&c);
 }
 

@@ -50,11 +50,6 @@ static int is_v_form(const xyl_han_t *han)
            han->problem.coll == XYLEM_COLL_SCATTERV;
 }
 
-static int is_alone(const xyl_han_t *han)
-{
-    return han->seats.size == 1;
-}
-
 /* ---- which blocks are in a bundle ---- */
 
 /* 1 when a team's nodes have the memory that the v forms need; equal on all
@@ -196,7 +191,7 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     run_t own = block_of_seat(han, han->net_root, han->leader);
 
-    if (!is_alone(han) || han->problem.is_in_place || own.bytes == 0)
+    if (!xyl_han_is_alone(han) || han->problem.is_in_place || own.bytes == 0)
         return;
     xyl_schedule_copy(
         schedule, xyl_position(XYL_BUFFER_RECV, is_scatter(han) ? 0 : own.at),
@@ -327,7 +322,7 @@ static void add_tree(xyl_han_t *han, uint32_t radix,
 
     problem.count *= han->seats.size;
     problem.is_in_place =
-        xyl_han_is_root(han) && (problem.is_in_place || !is_alone(han));
+        xyl_han_is_root(han) && (problem.is_in_place || !xyl_han_is_alone(han));
     problem.radix = radix;
     xyl_han_add_net(han, &xyl_algorithm_blocks_knomial, &problem, stage);
 }
@@ -337,7 +332,7 @@ static void add_tree(xyl_han_t *han, uint32_t radix,
 static void add_between(xyl_han_t *han)
 {
     int is_root = xyl_han_is_root(han);
-    int is_users = is_root || is_alone(han) || is_v_form(han);
+    int is_users = is_root || xyl_han_is_alone(han) || is_v_form(han);
     xyl_han_stage_t stage = {
         .number = NET,
         .reads = is_users ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
@@ -356,17 +351,6 @@ static void add_between(xyl_han_t *han)
                             &stage);
 }
 
-static void add_bundle(xyl_han_t *han, const lengths_t *lengths)
-{
-    const xyl_han_stage_t stage = {.number = NET,
-                                   .reads = XYL_ROLE_NOTHING,
-                                   .writes = XYL_ROLE_SCRATCH,
-                                   .trim = trim_bundle,
-                                   .trim_arg = lengths};
-
-    xyl_han_add_written(han, write_bundle, NULL, &stage);
-}
-
 /* ---- stages within nodes ---- */
 
 static xyl_han_stage_t node_stage(const xyl_han_t *han)
@@ -383,11 +367,10 @@ static xyl_han_stage_t node_stage(const xyl_han_t *han)
 }
 
 /* Sets the blocks of the side with all: SEND in a scatter, RECV in a gather. */
-static void set_blocks(xyl_problem_t *problem, const uint64_t *bytes,
-                       const uint64_t *at)
+static void set_blocks(const xyl_han_t *han, xyl_problem_t *problem,
+                       const uint64_t *bytes, const uint64_t *at)
 {
-    int is_down = problem->coll == XYLEM_COLL_SCATTER ||
-                  problem->coll == XYLEM_COLL_SCATTERV;
+    int is_down = is_scatter(han);
 
     *(is_down ? &problem->send_counts : &problem->recv_counts) = bytes;
     *(is_down ? &problem->send_displs : &problem->recv_displs) = at;
@@ -408,7 +391,7 @@ static void add_node(xyl_han_t *han)
     if (!xyl_han_find_blocks(han, &blocks))
         return;
     if (xyl_han_has_root(han) && (xyl_han_is_root(han) || !is_v_form(han)))
-        set_blocks(&problem, is_v_form(han) ? blocks.counts : NULL,
+        set_blocks(han, &problem, is_v_form(han) ? blocks.counts : NULL,
                    blocks.places);
     xyl_han_add_node(han, &problem, &stage);
 }
@@ -437,7 +420,7 @@ static void add_slots(xyl_han_t *han, const lengths_t *lengths)
         at[seat] = seat * slot;
     }
     if (xyl_han_leads(han))
-        set_blocks(&problem, bytes, at);
+        set_blocks(han, &problem, bytes, at);
     xyl_node_program_init(&program);
     xyl_han_write_program(han, &problem, &program);
     program.largest = problem.count;
@@ -486,17 +469,21 @@ static const lengths_t *make_slots(xyl_han_t *han)
 
 static void add_v_elsewhere(xyl_han_t *han)
 {
+    xyl_han_stage_t bundle = {.number = NET,
+                              .reads = XYL_ROLE_NOTHING,
+                              .writes = XYL_ROLE_SCRATCH,
+                              .trim = trim_bundle};
     const lengths_t *lengths = NULL;
 
-    if (!is_alone(han) && xyl_han_leads(han))
-        lengths = make_slots(han);
-    if (!is_alone(han) && is_scatter(han))
+    if (!xyl_han_is_alone(han) && xyl_han_leads(han))
+        bundle.trim_arg = lengths = make_slots(han);
+    if (!xyl_han_is_alone(han) && is_scatter(han))
         add_telling(han, lengths);
-    if (!is_alone(han) && !is_scatter(han))
+    if (!xyl_han_is_alone(han) && !is_scatter(han))
         add_slots(han, lengths);
     if (lengths != NULL)
-        add_bundle(han, lengths);
-    if (!is_alone(han) && is_scatter(han))
+        xyl_han_add_written(han, write_bundle, NULL, &bundle);
+    if (!xyl_han_is_alone(han) && is_scatter(han))
         add_slots(han, NULL);
     if (han->problem.count != own_bundled(han))
         add_between(han);
@@ -504,11 +491,11 @@ static void add_v_elsewhere(xyl_han_t *han)
 
 static void add_both(xyl_han_t *han)
 {
-    if (!is_alone(han) && !is_scatter(han))
+    if (!xyl_han_is_alone(han) && !is_scatter(han))
         add_node(han);
     if (xyl_han_is_in_net(han))
         add_between(han);
-    if (!is_alone(han) && is_scatter(han))
+    if (!xyl_han_is_alone(han) && is_scatter(han))
         add_node(han);
 }
 
@@ -529,7 +516,7 @@ static void rooted_add_stages(xyl_han_t *han)
         add_v_elsewhere(han);
         return;
     }
-    if (!is_alone(han) && xyl_han_leads(han) && !xyl_han_has_root(han))
+    if (!xyl_han_is_alone(han) && xyl_han_leads(han) && !xyl_han_has_root(han))
         xyl_han_make_scratch(han, han->seats.size * han->problem.count);
     add_both(han);
 }

@@ -12,11 +12,6 @@
 
 enum { NODE, NET, BCAST };
 
-static int is_only_seat(const xyl_han_t *han)
-{
-    return han->seats.size == 1;
-}
-
 static int is_inclusive(const xyl_han_t *han)
 {
     return han->args->coll == XYLEM_COLL_SCAN;
@@ -70,7 +65,7 @@ static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
  * sum of the node comes. */
 static int keeps_own(const xyl_han_t *han)
 {
-    return xyl_han_leads(han) && !is_only_seat(han) && !is_inclusive(han) &&
+    return xyl_han_leads(han) && !xyl_han_is_alone(han) && !is_inclusive(han) &&
            han->levels->nodes > 1;
 }
 
@@ -82,7 +77,7 @@ static void exscan_nodes(xyl_han_t *han)
         .number = NET, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_SCRATCH};
     xyl_problem_t problem = han->problem;
 
-    if (!is_only_seat(han))
+    if (!xyl_han_is_alone(han))
         stage.reads = is_inclusive(han) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
     problem.coll = XYLEM_COLL_EXSCAN;
     problem.is_in_place = 0;
@@ -115,7 +110,7 @@ static void add_own(xyl_han_t *han)
 {
     if (keeps_own(han))
         add_local(han, write_whole_copy, XYL_ROLE_INPUT, XYL_ROLE_SPARE);
-    if (!is_only_seat(han))
+    if (!xyl_han_is_alone(han))
         scan_node(han);
     else if (is_inclusive(han) && !han->problem.is_in_place)
         add_local(han, write_whole_copy, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
@@ -136,7 +131,7 @@ static void scan_add_stages(xyl_han_t *han)
         exscan_nodes(han);
     if (han->levels->node == 0)
         return;
-    if (!is_only_seat(han))
+    if (!xyl_han_is_alone(han))
         bcast_before(han);
     put_before(han);
 }

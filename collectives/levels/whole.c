@@ -1,24 +1,18 @@
 /* Creates collectives of several levels that move the whole message at once. */
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
-#include "collectives/stages/exchange_stage.h"
 #include "runtime/base/status.h"
 
 enum { LABELS = 64 * 16 /* beyond one per rank and piece, of any schedule */ };
 
-static uint32_t sequences_of(const xylem_team_t *team)
-{
-    uint32_t pieces = xyl_exchange_pieces(team);
-
-    return (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * pieces +
-           LABELS / XYL_TEAM_SEGMENT_TAGS + 1;
-}
-
 static void set_frame(xyl_han_t *han)
 {
     xyl_operation_t *operation = han->operation;
+    const xylem_team_t *team = operation->request.team;
 
-    han->sequences = sequences_of(operation->request.team);
+    han->sequences =
+        (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * xyl_exchange_pieces(team) +
+        LABELS / XYL_TEAM_SEGMENT_TAGS + 1;
     operation->sequences = XYL_HAN_STAGES * han->sequences;
     xyl_operation_is_whole(operation);
     operation->has_input = 1; /* all start when they are told to */

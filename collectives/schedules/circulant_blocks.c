@@ -258,19 +258,15 @@ static uint64_t block_count(const circulation_t *c, uint64_t block)
     return left < c->block ? left : c->block;
 }
 
-static uint32_t rank_in_front(const circulation_t *c, uint64_t round)
+/* The rank from which a block comes in a round of a broadcast, or to which one
+ * goes. */
+static uint32_t rank_in(const circulation_t *c, uint64_t round, int is_behind)
 {
     uint64_t skip = c->graph.skip[round % c->graph.rounds];
     uint64_t ranks = c->problem->ranks;
 
-    return (uint32_t)((c->problem->rank + ranks - skip) % ranks);
-}
-
-static uint32_t rank_behind(const circulation_t *c, uint64_t round)
-{
-    uint64_t skip = c->graph.skip[round % c->graph.rounds];
-
-    return (uint32_t)((c->problem->rank + skip) % c->problem->ranks);
+    return (uint32_t)((c->problem->rank + (is_behind ? skip : ranks - skip)) %
+                      ranks);
 }
 
 /* The block that goes to the rank behind in a round, or NO_BLOCK. */
@@ -287,14 +283,14 @@ static void bcast_round(circulation_t *c, uint64_t round)
              in = block_of_round(c, &c->own, round);
 
     if (out != NO_BLOCK)
-        xyl_schedule_send(c->schedule, rank_behind(c, round), (uint32_t)out,
+        xyl_schedule_send(c->schedule, rank_in(c, round, 1), (uint32_t)out,
                           xyl_position(XYL_BUFFER_RECV, out * c->block),
                           block_count(c, out), c->ready[out]);
     if (in != NO_BLOCK)
-        c->ready[in] = xyl_schedule_recv(
-            c->schedule, rank_in_front(c, round), (uint32_t)in,
-            xyl_position(XYL_BUFFER_RECV, in * c->block), block_count(c, in),
-            XYL_ACTION_NONE);
+        c->ready[in] =
+            xyl_schedule_recv(c->schedule, rank_in(c, round, 0), (uint32_t)in,
+                              xyl_position(XYL_BUFFER_RECV, in * c->block),
+                              block_count(c, in), XYL_ACTION_NONE);
 }
 
 static void bcast_circulant(const xyl_problem_t *problem,
@@ -326,7 +322,7 @@ static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
     if (c->ready[block] == XYL_ACTION_NONE)
         mine = xyl_position(XYL_BUFFER_SEND, at);
     theirs = xyl_inbox_take(&c->inbox, &ready);
-    ready = xyl_schedule_recv(schedule, rank_behind(c, round), (uint32_t)block,
+    ready = xyl_schedule_recv(schedule, rank_in(c, round, 1), (uint32_t)block,
                               theirs, count, ready);
     ready = xyl_schedule_join(schedule, c->ready[block], ready);
     ready = xyl_schedule_reduce(schedule, sum, mine, theirs, count, ready);
@@ -347,7 +343,7 @@ static void reduce_round(circulation_t *c, uint64_t round)
     from = c->ready[out] == XYL_ACTION_NONE
                ? xyl_position(XYL_BUFFER_SEND, out * c->block)
                : xyl_position_plus(c->sums, out * c->block);
-    xyl_schedule_send(c->schedule, rank_in_front(c, round), (uint32_t)out, from,
+    xyl_schedule_send(c->schedule, rank_in(c, round, 0), (uint32_t)out, from,
                       block_count(c, out), c->ready[out]);
 }
 

@@ -524,13 +524,6 @@ static const xyl_stage_ops_t up_ops = {
 
 /* ---- planning ---- */
 
-static uint32_t own_position(const up_stage_t *up)
-{
-    return xyl_collective_of(up->stage.operation)->combiner.is_commutative
-               ? 0
-               : up->edges.children_below;
-}
-
 static xylem_status_t up_allocate(up_stage_t *up)
 {
     xyl_operation_t *operation = up->stage.operation;
@@ -589,7 +582,8 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
-    up->own_position = own_position(up);
+    if (params.child_order == XYL_CHILDREN_BY_RANK)
+        up->own_position = up->edges.children_below;
     status = up_allocate(up);
     if (status != XYLEM_OK)
         return xyl_fail(status,

@@ -165,11 +165,6 @@ static xylem_status_t learning_joins(xylem_context_t *context)
     return XYLEM_OK;
 }
 
-static void learning_ends(xylem_context_t *context)
-{
-    xyl_timing_end(context);
-}
-
 static void learning_team_ends(xylem_team_t *team)
 {
     free(*learner_of(team));
@@ -180,6 +175,6 @@ const xyl_module_t xyl_learning_module = {
               [XYL_OWNER_TEAM] = sizeof(learner_t *)},
     .context_begins = learning_begins,
     .context_joins = learning_joins,
-    .context_ends = learning_ends,
+    .context_ends = xyl_timing_end,
     .team_ends = learning_team_ends,
 };

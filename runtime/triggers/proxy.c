@@ -36,8 +36,7 @@ struct xylem_proxy {
     xylem_device_queue_t queue;
     uint64_t *tail; /* read by threads that post */
     uint64_t taken;
-    void *owned; /* [owned_bytes]; NULL: the memory is the caller's */
-    size_t owned_bytes;
+    void *owned;                    /* NULL: the memory is the caller's */
     LIST_ENTRY(xylem_proxy) others; /* of the context */
     LIST_ENTRY(xylem_proxy) armed;
     uint32_t tags;
@@ -316,7 +315,8 @@ static void proxy_free(xylem_proxy_t *proxy)
     for (i = 0; i < proxy->tags; i++)
         early_release(proxy, &proxy->tag[i]);
     if (proxy->owned != NULL)
-        xyl_pool_release(pool, proxy->owned, proxy->owned_bytes);
+        xyl_pool_release(pool, proxy->owned,
+                         xylem_proxy_bytes((uint32_t)proxy->queue.mask + 1));
     proxy->magic = PROXY_FREED;
     xyl_pool_release(pool, proxy, proxy_bytes(proxy->tags));
 }
@@ -344,8 +344,8 @@ xylem_status_t xylem_proxy_create(xylem_context_t *context,
     proxy->context = context;
     proxy->tags = args.tags;
     if (args.memory == NULL) {
-        proxy->owned_bytes = xylem_proxy_bytes(args.records);
-        proxy->owned = xyl_pool_acquire(&context->pool, proxy->owned_bytes);
+        proxy->owned =
+            xyl_pool_acquire(&context->pool, xylem_proxy_bytes(args.records));
         if (proxy->owned == NULL) {
             proxy_free(proxy);
             return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a queue");
