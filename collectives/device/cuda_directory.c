@@ -1,17 +1,17 @@
 /* The Static and the Dynamic algorithm of Faraji, "Improving Communication
- * Performance in GPU-Accelerated HPC Clusters", 2018, chapter 5: the Gathered
- * Shared Buffer of chapter 3, whose copies in and out go by two mechanisms at
- * once, some between memories of GPUs (IPC), some through pinned memory of the
- * node (host-staged), as a directory says (directory.h):
+ * Performance in GPU-Accelerated HPC Clusters", 2018, chapter 5. They are the
+ * Gathered Shared Buffer of chapter 3 with two mechanisms that copy at once:
+ * between memories of GPUs (IPC), and through pinned memory of the node
+ * (host-staged). A directory (directory.h) says which rank copies how:
  *
- *   cuda_static:K   K ranks go host-staged, those behind the leader; 0: none
+ *   cuda_static:K   the K ranks behind the leader go host-staged; 0: none
  *   cuda_dynamic    the leader assigns mechanisms by how soon they end copies
  *
- * The leader is the root, or rank 0. It takes no part in either mechanism.
- * Contributions are combined in the order of ranks, so all ranks have the same
- * bits, by whichever mechanism they copied.
+ * The leader is the root, or rank 0; it uses neither mechanism. Its kernel
+ * combines contributions in the order of ranks, so the bits of the result do
+ * not depend on the mechanisms.
  *
- *   names --> directory --> a gate in the node's stage, until this rank is done
+ *   names --> directory --> a gate in a node stage, until this rank is done
  */
 #include <stdio.h>
 
@@ -25,10 +25,10 @@
 #include "runtime/core/context.h"
 
 enum {
-    WHOLE = XYL_COPY_FILL, /* kinds before are one copy each */
+    WHOLE = XYL_COPY_FILL, /* kinds before it are one copy in a call */
     SLOTS = XYL_DIRECTORY_SLOTS,
     PLACES_ALIGN = 256,
-    LEADER_LINES = 1, /* in front of others' places: the sum */
+    LEADER_LINES = 1, /* places before those of ranks: the sum's */
     STAGED_MAX = XYL_DIRECTORY_RANKS_MAX - 1
 };
 
@@ -76,8 +76,8 @@ static int reduces(const xyl_device_plan_t *plan)
     return xyl_coll_traits(plan->problem.coll)->reduces;
 }
 
-/* Where a rank's contribution lies in the leader's room, whose result is at 0.
- * Blocks of an allgather are the result. */
+/* The place of a rank's contribution in the leader's room. The result is at 0;
+ * that of an allgather consists of the contributions. */
 static uint64_t place_at(const xyl_device_plan_t *plan, uint32_t rank)
 {
     uint64_t bytes = message_bytes(plan);
@@ -104,7 +104,7 @@ static uint64_t gotten_bytes(const xyl_device_plan_t *plan)
 static uint64_t directory_room_bytes(const xyl_device_plan_t *plan)
 {
     if (!leads(plan))
-        return 1; /* no rank looks at it */
+        return 1; /* no rank uses this room */
     return place_at(plan, plan->problem.ranks) + message_bytes(plan);
 }
 
@@ -150,13 +150,13 @@ static void copied(xyl_event_t *event)
     else
         xyl_directory_ended(&directory->run,
                             (xyl_copy_kind_t)(XYL_COPY_FILL + ring), 0, slot);
-    /* The engine asks the gate again before it rests. */
+    /* Makes the engine poll the gate once more before it rests. */
     work->stage->operation->request.context->engine.polled++;
 }
 
-/* The address of byte `at` of the leader's room. Memory stays open only for
- * works that have begun, and a call may wait long for its turn: so it is opened
- * for each copy. NULL: it cannot be opened. */
+/* The address of byte `at` of the leader's room; NULL: it cannot be opened.
+ * Each copy opens the room, as memory stays open only for works that have
+ * begun, and a call may wait long for its turn. */
 static char *room_now(directory_stage_t *directory, uint64_t at)
 {
     xyl_device_plan_t *plan = directory->plan;
@@ -169,7 +169,7 @@ static char *room_now(directory_stage_t *directory, uint64_t at)
     return room == NULL ? NULL : room + at;
 }
 
-/* Begins a copy that ends with an error. */
+/* Ends a copy that cannot begin, by an event with an error. */
 static void begin_nothing(directory_stage_t *directory, const xyl_copy_t *copy)
 {
     xyl_work_t *work = &directory->works[copy->kind].work;
@@ -295,7 +295,7 @@ static int directory_begin(directory_stage_t *directory)
     return directory->has_begun;
 }
 
-/* The gate's answer, asked for whenever the node's stages are polled. */
+/* The gate: the node stage asks it whenever it is polled. */
 static int may_go(void *arg, uint64_t piece, unsigned *did)
 {
     directory_stage_t *directory = arg;
@@ -431,7 +431,7 @@ static xyl_stage_t *directory_add(xyl_han_t *han, xyl_device_plan_t *plan)
     return gate_add(han, directory);
 }
 
-/* Makes the directory before other ranks are told. */
+/* Makes the staging, without which this rank's offer is bad. */
 static int directory_prepare(xyl_device_plan_t *plan)
 {
     return xyl_device_staging_of(plan->operation->request.team, plan->library,

@@ -1,6 +1,6 @@
-/* Exports memory once, and opens memory of others once: both take longer than a
- * short collective. An allocation is known by its number, which no other of its
- * process ever has: so one that lies where another was is noticed. */
+/* Exports each own allocation once, and opens each allocation of another rank
+ * once: both take longer than a short collective. An allocation's number, which
+ * its process never uses again, tells it from an older one at its address. */
 #include "collectives/device/device.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "runtime/core/context.h"
 
 enum {
-    OWN_SOME = 64,     /* handles of this process that are remembered, */
-    OWN_MOST = 1024,   /* if there are that many */
-    OPENED_SOME = 256, /* of others that are open; more while works use them */
+    OWN_SOME = 64,     /* remembered handles of own allocations, at first, */
+    OWN_MOST = 1024,   /* and at most */
+    OPENED_SOME = 256, /* open allocations of others; more if works use all */
     ROOMS_MAX = 64,
     ROOM_BITS_MIN = 16
 };
@@ -31,8 +31,8 @@ typedef struct opened {
     uint32_t owner;
     int device;
     uint64_t base, bytes, buffer;
-    uint64_t used;  /* when, in calls; 0: never */
-    uint64_t works; /* begun by then: later ones use it */
+    uint64_t used;  /* state.calls at the last use; 0: no work has used it */
+    uint64_t works; /* state.works then: only later works use it */
     int is_gone;    /* its owner has freed it, or died */
 } opened_t;
 
@@ -43,18 +43,18 @@ typedef struct room {
 } room_t;
 
 typedef struct device_state {
-    const xyl_cuda_library_t *library; /* NULL: nothing of it is used yet */
-    uint64_t gpu;                      /* of gpu_device; 0: not asked for yet */
+    const xyl_cuda_library_t *library; /* NULL: no room, nothing opened yet */
+    uint64_t gpu; /* number of gpu_device's GPU; 0: not asked for yet */
     int gpu_device;
     own_t *own; /* [own_count]; base 0: free */
     uint32_t own_count;
-    uint32_t own_next, own_look; /* where to put one, and to look at one */
-    uint32_t own_added;          /* since one was looked at */
+    uint32_t own_next, own_look; /* places: to fill next, to look at next */
+    uint32_t own_added;          /* allocations whose extra look is owed */
     opened_t *opened;            /* [opened_count] */
     uint32_t opened_count;
-    uint64_t calls;
+    uint64_t calls;              /* of xyl_device_open */
     xyl_exec_t *exec;            /* NULL: nothing has been opened yet */
-    uint64_t works, works_ended; /* of exec, now */
+    uint64_t works, works_ended; /* of exec, when works_look last asked */
     int keeps_gone;              /* works use memory that is gone */
     room_t rooms[ROOMS_MAX];
     xyl_device_reach_t reach;
@@ -77,7 +77,7 @@ xyl_device_reach_t *xyl_device_reach_of(const xylem_context_t *context)
 
 /* ---- names ---- */
 
-/* Parts of a GPU that are devices by themselves differ only in their uuid. */
+/* Parts of one GPU that are devices of their own (MIG) differ only in uuid. */
 static uint64_t gpu_number(const xyl_cuda_device_t *device)
 {
     const int places[] = {device->pci_domain, device->pci_bus,
@@ -88,7 +88,7 @@ static uint64_t gpu_number(const xyl_cuda_device_t *device)
     return hash == 0 || hash == XYL_DEVICE_GPU_UNKNOWN ? 1 : hash;
 }
 
-/* Asks once, as the driver takes its time. */
+/* Asks the driver once, as its answer takes long. */
 uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device)
 {
@@ -133,8 +133,8 @@ static int own_grow(device_state_t *state)
     return 1;
 }
 
-/* A free place, or the place of the allocation that was named first: no rank is
- * told any more when it is freed. NULL: no memory. */
+/* A free place, or that of the allocation that was named first: other ranks
+ * will not be told when that allocation is freed. NULL: no memory. */
 static own_t *own_place(device_state_t *state)
 {
     uint32_t i;
@@ -190,8 +190,8 @@ static own_t *own_next_look(device_state_t *state)
     return NULL;
 }
 
-/* Looks at one allocation in each call, and one for each that was added, as the
- * driver takes its time. */
+/* Looks at one named allocation in each call, and at one more for each new one:
+ * the driver's answer takes long. */
 void xyl_device_find_freed(xylem_context_t *context,
                            const xyl_cuda_library_t *library,
                            xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX])
@@ -225,7 +225,7 @@ static void opened_close(device_state_t *state, opened_t *opened)
     opened->mapped = NULL;
 }
 
-/* 1: works use the memory, or are going to. */
+/* 1: works that have not ended, or not begun, may use the memory. */
 static int is_used(const device_state_t *state, const opened_t *opened)
 {
     return opened->mapped != NULL && opened->works >= state->works_ended;
@@ -236,16 +236,16 @@ static void works_look(device_state_t *state)
     state->works = xyl_cuda_works(state->exec, &state->works_ended);
 }
 
-/* Waits for all works; then only works that begin later use memory. */
+/* Waits for all works; then only works that begin later may use memory. */
 static void works_settle(device_state_t *state)
 {
     xyl_cuda_settle(state->exec);
     works_look(state);
 }
 
-/* Closes memory that lay where an allocation lies now: it has gone, and the
- * driver does not open the new one before. Works use it if their call has
- * failed on its owner, and not here yet. */
+/* Closes freed memory of `owner` in whose place the allocation `name` lies now:
+ * until then the driver does not open the new allocation. Works still use the
+ * freed memory if their call has failed on its owner, but not here yet. */
 static void opened_close_gone(device_state_t *state, uint32_t owner,
                               const xyl_device_name_t *name)
 {
@@ -265,7 +265,7 @@ static void opened_close_gone(device_state_t *state, uint32_t owner,
     }
 }
 
-/* Closes memory that no work uses, of the owner or of all. */
+/* Closes memory of `owner`, or of all ranks, that no work uses. */
 static void opened_close_unused(device_state_t *state, uint32_t owner,
                                 int of_all)
 {
@@ -292,8 +292,8 @@ static opened_t *opened_grow(device_state_t *state)
     return &opened[before];
 }
 
-/* The place of an allocation, or of a gone one where it lies now; else a free
- * place, or the one that was used longest ago. NULL: no memory. */
+/* The place of the allocation, or of an older one at its address; else a free
+ * place, or that of the memory used longest ago. NULL: no memory. */
 static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
                              const xyl_device_name_t *name)
 {
@@ -323,8 +323,9 @@ static int is_open(const opened_t *opened, uint32_t owner, int device,
            opened->buffer == name->buffer;
 }
 
-/* Opens an allocation. If the driver opens no more, or not for a second device,
- * closes others, at last those in use, and tries again. 0, or an error. */
+/* Opens an allocation. The driver may have too much open, or refuse a second
+ * device: then closes unused memory of the owner, or else waits for all works
+ * and closes memory of all ranks, and tries again. 0, or an error. */
 static int opened_map(device_state_t *state, const xyl_device_name_t *name,
                       opened_t *opened)
 {
@@ -379,7 +380,7 @@ static void opened_close_left(device_state_t *state)
     }
 }
 
-/* Works have ended, or been given up: closes gone memory that they used. */
+/* Called when no work is under way: closes gone memory that works have used. */
 static void works_rest(void *arg)
 {
     device_state_t *state = arg;
@@ -406,7 +407,7 @@ void xyl_device_forget(xylem_context_t *context, uint32_t owner,
     opened_close_left(state);
 }
 
-/* Works of teams that have not failed yet may use memory of the dead. */
+/* Marks memory of the dead; works of teams not yet failed may still use it. */
 static void device_teams_failed(xylem_context_t *context)
 {
     device_state_t *state = state_of(context);
@@ -424,7 +425,7 @@ static void device_teams_failed(xylem_context_t *context)
     opened_close_left(state);
 }
 
-/* Notes the exec whose works use opened memory. */
+/* Notes the executor whose works use opened memory. */
 static void exec_note(device_state_t *state, xyl_exec_t *exec)
 {
     if (state->exec == NULL)

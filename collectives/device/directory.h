@@ -1,39 +1,39 @@
-/* The directory of a node's ranks that gather in one rank's GPU, and get the
- * result from there, by two mechanisms at once: copies between GPUs' memories
- * (IPC), and copies through memory of the processor (host-staged, HS). After
- * Faraji, "Improving Communication Performance in GPU-Accelerated HPC
- * Clusters", 2018, sections 5.3.1 (Static) and 5.3.2 (Dynamic), whose names are
- * kept.
+/* The directory: words by which a node's ranks gather contributions in the GPU
+ * of one rank, the leader, and get the result from there. Two mechanisms copy
+ * at once: between memories of GPUs (IPC), and through memory of the processor
+ * (host-staged, HS). After Faraji, "Improving Communication Performance in
+ * GPU-Accelerated HPC Clusters", 2018, sections 5.3.1 (Static) and 5.3.2
+ * (Dynamic), whose names are kept.
  *
- *   gather      every rank but the leader copies its contribution into the
- *               leader's GPU shared buffer; or into its ring in the CPU shared
- *               buffer, chunk by chunk, from which the leader takes it
- *   kernel      the leader combines them all, and sets the Completion Flag
- *   broadcast   the ranks copy the result from the GPU shared buffer; or from a
- *               ring of the CPU shared buffer, into which the leader puts it
+ *   gather      IPC: a rank copies its contribution into the leader's GPU
+ *               shared buffer. HS: a rank copies it, chunk by chunk, into its
+ *               ring of the CPU shared buffer; the leader drains the ring
+ *   kernel      the leader combines all, and sets the Completion Flag
+ *   broadcast   IPC: a rank copies the result from the GPU shared buffer. HS:
+ *               it copies from a ring that the leader fills for all ranks
  *
- * Each rank has a Copy Status Flag, of eight states in either step:
+ * Each rank has a Copy Status Flag, with eight states in either step:
  *
  *   INIT --> RTS --> IPC_ASGN --> IPC_INIT --> IPC_CMP
  *               \--> HS_ASGN ---> HS_INIT ---> HS_CMP
  *
- * Static: all ranks know the mechanism of each, and no rank asks. Dynamic: a
- * rank is Ready To Send, and the leader assigns it a mechanism. For each copy
- * that a mechanism ends it may have another one if it is the slower one, and
- * two to the power of its lead if it is the faster one. If all contributions
- * but one have come, and the mechanism of that one has ended none yet, the
- * leader assigns the other mechanism to it (Final Copy Completion). Then
- * host-staged chunks that are not under way are left out; a copy between GPUs
- * cannot be recalled, so both go on and write the same bytes, and the first to
- * end says so, by one swap.
+ * Static: all ranks know the mechanism of each rank. Dynamic: a rank says that
+ * it is Ready To Send, and the leader assigns a mechanism to it. When a copy
+ * ends, the leader allows its mechanism one further copy, or, if the mechanism
+ * has ended more copies than the other, two to the power of the difference. If
+ * one contribution is missing, and only the other mechanism has ended copies so
+ * far, the leader assigns the other one (Final Copy Completion). Host-staged
+ * chunks that have not begun are then left out. A copy between GPUs cannot be
+ * recalled: both copies write the same bytes, and the first to end sets the
+ * flag, by one swap.
  *
- * This code knows words in memory that the ranks of a node share. A function of
- * the caller begins copies, and the caller tells their ends in any order. The
- * ring of the result goes round: a rank that joins late begins at the next
- * chunk, and takes the chunks before in the next round.
+ * This code only knows words in memory that the ranks of a node share. The
+ * caller begins the copies and reports their ends, in any order. The result
+ * goes round in its ring: a rank that joins late takes the next chunk first,
+ * and the earlier chunks in the next round.
  *
- * One collective at a time: the next one begins when the leader of the one
- * before has said that it is over. The progressing thread. */
+ * The directory runs one collective at a time: the next one begins when the
+ * leader of the last has set `over`. The progressing thread. */
 #ifndef XYL_COLLECTIVES_DEVICE_DIRECTORY_H
 #define XYL_COLLECTIVES_DEVICE_DIRECTORY_H
 
@@ -71,85 +71,86 @@ typedef enum xyl_copy_step {
     XYL_COPY_LEFT /* the rank has nothing under way any more */
 } xyl_copy_step_t;
 
-/* Copies, and the kernel, which begin and end later. */
+/* What a rank begins, and what ends later. */
 typedef enum xyl_copy_kind {
     XYL_COPY_OWN_IN,  /* the leader's contribution to its place */
-    XYL_COPY_KERNEL,  /* the leader's, of all contributions */
-    XYL_COPY_OWN_OUT, /* the leader's, of the result */
-    XYL_COPY_IPC_IN,  /* a rank's contribution to its place at the leader's */
-    XYL_COPY_IPC_OUT, /* the result from there */
+    XYL_COPY_KERNEL,  /* the leader combines all contributions */
+    XYL_COPY_OWN_OUT, /* the result to the leader's buffer */
+    XYL_COPY_IPC_IN,  /* a rank's contribution to its place at the leader */
+    XYL_COPY_IPC_OUT, /* the result from the leader to a rank's buffer */
     XYL_COPY_FILL,    /* a chunk of the contribution into the rank's ring */
-    XYL_COPY_TAKE,    /* a chunk of the result out of the ring */
-    XYL_COPY_PUBLISH, /* a chunk of the result into the ring, by the leader */
-    XYL_COPY_DRAIN,   /* the leader's: a chunk of a rank's ring to its place */
+    XYL_COPY_TAKE,    /* a chunk of the result out of its ring, by a rank */
+    XYL_COPY_PUBLISH, /* a chunk of the result into its ring, by the leader */
+    XYL_COPY_DRAIN,   /* a chunk of a rank's ring to its place, by the leader */
     XYL_COPY_KINDS
 } xyl_copy_kind_t;
 
 typedef struct xyl_copy {
     xyl_copy_kind_t kind;
-    uint32_t rank, slot; /* DRAIN: the ring's; within a ring */
-    uint64_t at, bytes;  /* of the contribution, or the result */
+    uint32_t rank, slot; /* of a chunk: whose ring, and which place there */
+    uint64_t at, bytes;  /* which part of the contribution, or of the result */
     char *staged;        /* the chunk's place in a ring */
 } xyl_copy_t;
 
-/* A line in shared memory for each rank ... */
+/* Words in shared memory for one rank: the rank and the leader write the first,
+ * the rank the next three, and the leader the others. */
 typedef struct xyl_directory_line {
-    _Alignas(128) _Atomic uint64_t status; /* by a rank and the leader */
-    _Alignas(128) _Atomic uint64_t filled; /* by the rank: chunks, as is: */
-    _Atomic uint64_t taken;
-    _Atomic uint64_t bell;                  /* which wakes the leader */
-    _Alignas(128) _Atomic uint64_t drained; /* by the leader: chunks */
-    _Atomic uint64_t joins; /* the rank takes the result from there on */
-    _Atomic uint64_t rung;  /* which wakes the rank */
+    _Alignas(128) _Atomic uint64_t status; /* the Copy Status Flag */
+    _Alignas(128) _Atomic uint64_t filled; /* chunks put into the rank's ring */
+    _Atomic uint64_t taken; /* where the rank is in the result's ring */
+    _Atomic uint64_t bell;  /* wakes the leader */
+    _Alignas(128) _Atomic uint64_t drained; /* chunks of the rank's ring */
+    _Atomic uint64_t joins; /* the rank's first chunk in the result's ring */
+    _Atomic uint64_t rung;  /* wakes the rank */
 } xyl_directory_line_t;
 
-/* ... and one for all, by the leader. */
+/* Words for all ranks; the leader writes them. */
 typedef struct xyl_directory_head {
-    _Alignas(128) _Atomic uint64_t completion; /* flag: of which collective */
-    _Atomic uint64_t published;                /* chunks */
-    _Atomic uint64_t over;                     /* the collective */
+    _Alignas(128) _Atomic uint64_t completion; /* number of the collective */
+    _Atomic uint64_t published; /* chunks put into the result's ring */
+    _Atomic uint64_t over;      /* number of the last collective that is over */
 } xyl_directory_head_t;
 
 typedef struct xyl_directory {
     xyl_shm_t *shm;
     xyl_directory_head_t *head;
     xyl_directory_line_t *line; /* [ranks] */
-    char *rings;                /* [ranks + 1], the result's is the last */
-    const uint32_t *world;      /* [ranks] of the job; borrowed */
+    char *rings;                /* [ranks + 1]; the last is the result's */
+    const uint32_t *world;      /* [ranks] their ranks in the job; borrowed */
     uint32_t ranks;
     uint64_t chunk; /* bytes */
 } xyl_directory_t;
 
 size_t xyl_directory_bytes(uint32_t ranks, uint64_t chunk);
-/* Over memory that begins with nothing but zeros. */
+/* `memory` was all zero before its first use. */
 void xyl_directory_init(xyl_directory_t *directory, xyl_shm_t *shm,
                         void *memory, const uint32_t *world, uint32_t ranks,
                         uint64_t chunk);
 
 /* The arguments of a collective; equal on all ranks, but for `rank`. */
 typedef struct xyl_directory_call {
-    uint64_t number; /* of the directory's collectives, from 1 on */
+    uint64_t number; /* of the collective in this directory, from 1 on */
     uint32_t rank, leader;
-    uint64_t given, gotten; /* bytes of a contribution, of the result; 0: there
-                               is no such step */
-    int keeps_own;          /* the leader's contribution has a place, too */
-    int combines;
-    int takes_own; /* the leader copies the result out, too */
+    uint64_t given, gotten; /* bytes of a contribution, of the result; 0: that
+                               step is left out */
+    int keeps_own;          /* the leader copies its contribution in, too */
+    int combines;           /* a kernel combines the contributions */
+    int takes_own;          /* the leader copies the result out, too */
     int is_dynamic;
-    uint32_t staged; /* else: how many ranks go host-staged */
-    /* 1: the copy has ended, too; 0: xyl_directory_ended tells its end. */
+    uint32_t staged; /* in Static: how many ranks go host-staged */
+    /* Begins a copy. 1: it has ended; 0: the caller reports its end later. */
     int (*begin)(void *arg, const xyl_copy_t *copy);
     void *arg;
 } xyl_directory_call_t;
 
-/* A ring as one side sees it, which puts chunks in, or takes them out, by
- * copies that end in any order. */
+/* One rank's side of a ring: chunks that it puts in, or takes out. Its copies
+ * may end in any order. */
 typedef struct xyl_directory_flow {
     uint64_t begun, ended; /* chunks; all before `ended` have ended */
-    uint32_t late;         /* bits of slots beyond `ended` that have ended */
+    uint32_t late; /* bits of slots: chunks behind `ended` that have ended */
 } xyl_directory_flow_t;
 
-/* A rank as the leader knows it. */
+/* What the leader knows of a rank. */
 typedef struct xyl_directory_member {
     xyl_copy_step_t step;
     xyl_copy_mechanism_t mechanism;
@@ -165,35 +166,34 @@ typedef struct xyl_directory_run {
     xyl_copy_step_t step;
     uint32_t under_way; /* copies */
     int is_over;
-    int may_begin; /* a chunk: one in each look */
-    /* Whether a rank's copies have begun and ended, by step, as a copy may
-     * end in a later step. */
+    int may_begin; /* this xyl_directory_go has begun no chunk yet */
+    /* This rank's copy between GPUs in each step; it may end in a later one. */
     uint8_t has_begun_ipc[XYL_COPY_LEFT], has_ended_ipc[XYL_COPY_LEFT];
     uint64_t joins;
     xyl_directory_flow_t fill, take;
     /* The leader's: */
     xyl_directory_member_t member[XYL_DIRECTORY_RANKS_MAX];
-    uint32_t incomplete;                     /* ranks, in the step */
-    uint32_t completed[XYL_COPY_MECHANISMS]; /* copies */
-    uint32_t allowed[XYL_COPY_MECHANISMS];   /* that may be assigned */
-    uint32_t waiting[XYL_DIRECTORY_RANKS_MAX];
+    uint32_t incomplete; /* ranks that are not done with the step */
+    uint32_t completed[XYL_COPY_MECHANISMS];   /* copies that have ended */
+    uint32_t allowed[XYL_COPY_MECHANISMS];     /* copies to be assigned */
+    uint32_t waiting[XYL_DIRECTORY_RANKS_MAX]; /* ranks Ready To Send */
     uint32_t waiting_first, waiting_end;
     int is_reassigned;
-    int owes_own, owes_kernel; /* they have not ended */
+    int owes_own, owes_kernel; /* that copy, the kernel have not ended */
     int has_begun_kernel;
     xyl_directory_flow_t publish;
     uint64_t publish_end;
 } xyl_directory_run_t;
 
-/* 1: the collective before is over, on all ranks. */
+/* 1: the collective before `number` is over on all ranks. */
 int xyl_directory_is_free(const xyl_directory_t *directory, uint64_t number);
 void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
                          const xyl_directory_call_t *call);
-/* Does all that can be done now; returns how much that was. run->is_over: this
- * rank has no further part. Begins one chunk at most: copies that begin
- * together are seen to end together, and would not follow one another. */
+/* Does what can be done now; returns how much that was. Sets run->is_over when
+ * this rank has no further part. Begins at most one chunk: the ends of chunks
+ * that begin together are seen together, so that none would follow another. */
 unsigned xyl_directory_go(xyl_directory_run_t *run);
-/* A copy that the run has begun has ended. */
+/* The caller reports the end of a copy that the run has begun. */
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
                          uint32_t rank, uint32_t slot);
 

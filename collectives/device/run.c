@@ -1,6 +1,6 @@
-/* The stages that all designs of collectives on memory of GPUs have. Each rank
- * names its buffers to the others; then there is one phase of work after the
- * other, each with a barrier behind it, as the design says.
+/* The stages that every design of collectives on memory of GPUs (plan.h) has.
+ * Each rank names its buffers to the others; then the design's phases of work
+ * follow, each with a node barrier behind it.
  *
  *   publish --> node allgather of names --> work, node barrier --> ... --+
  *                                            |                           |
@@ -8,11 +8,12 @@
  *                                                              |         |
  *                                                              +-> finish <-+
  *
- * The way of a call is known when all ranks have named their buffers; stages of
- * the other way are skipped. If one rank has only memory of the host, or memory
- * that cannot be shared, or GPUs are not known to reach one another (reach.h),
- * all ranks go through the memory of the node, those with GPUs on mirrors. No
- * rank ever waits inside a kernel. */
+ * The names of all ranks decide whether the call goes directly, on the upper
+ * path, or on the lower one, through the memory of the node, where ranks with
+ * GPUs use mirrors. All ranks take the lower path if one rank has only memory
+ * of the host, or memory that cannot be shared, or if GPUs are not known to
+ * reach one another (reach.h); they skip the stages of the other path. No rank
+ * ever waits inside a kernel. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,9 +33,9 @@
 typedef struct device_stage {
     xyl_stage_t stage;
     xyl_device_plan_t *plan;
-    uint32_t phase;          /* of work */
-    uint32_t under_way;      /* works */
-    xyl_stage_work_t *works; /* NULL: no buffer of this rank is a GPU's */
+    uint32_t phase;          /* its number, of a work stage */
+    uint32_t under_way;      /* works that have not ended */
+    xyl_stage_work_t *works; /* NULL: this rank's buffers are the host's */
 } device_stage_t;
 
 static device_stage_t *self(xyl_stage_t *stage)
@@ -64,7 +65,7 @@ static void device_start(xyl_stage_t *stage)
 
 /* ---- publish ---- */
 
-/* Some byte of the side: elements with gaps need not begin with one. */
+/* The address of a byte of the side: elements may begin with a gap. */
 static char *side_address(const xyl_device_side_t *side)
 {
     if (side->layout == NULL)
@@ -83,7 +84,7 @@ static int is_shared(const xyl_device_plan_t *plan,
            side->place.is_exportable && side->place.device == plan->device;
 }
 
-/* Names the side's buffer, or its room, for other ranks. 0: it cannot. */
+/* Names the buffer, or a room that stands for it, to other ranks. 0: failed. */
 static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
                       xyl_device_name_t *name)
 {
@@ -92,8 +93,7 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
     int error;
 
     if (!is_shared(plan, side)) {
-        /* Kernels move elements with gaps, and do not see all of the host's
-         * memory. */
+        /* Kernels copy elements with gaps, but not from all host memory. */
         if (side->has_gaps ||
             (side->layout != NULL && place.kind == XYL_CUDA_KIND_HOST))
             return 0;
@@ -111,7 +111,7 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
     return error == 0;
 }
 
-/* Names a room for other ranks, in place of the buffers. 0: it cannot. */
+/* Names a room, for a design that shares no buffers. 0: it cannot be used. */
 static int room_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 {
     xyl_cuda_place_t room;
@@ -141,7 +141,7 @@ static int buffers_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
             side_share(plan, &plan->result, &offer->result));
 }
 
-/* Copies to or from a buffer's room. 1: done, or nothing to do. */
+/* Copies the side into its room, or out of it. 1: no copy is under way. */
 static int side_copy(const xyl_device_plan_t *plan,
                      const xyl_device_side_t *side, int into_room,
                      xyl_work_t *work)
@@ -182,7 +182,7 @@ static xyl_device_kind_t kind_of(xyl_device_plan_t *plan)
     if (plan->library != NULL) {
         has_gpu = find_device(plan, &plan->result);
         has_gpu |=
-            find_device(plan, &plan->input); /* its device is the plan's */
+            find_device(plan, &plan->input); /* last: sets plan->device */
     }
     return has_gpu ? XYL_DEVICE_GPU : XYL_DEVICE_HOST;
 }
@@ -247,8 +247,8 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-/* Why the call cannot go directly, by rank *rank_out; NULL: buffers do not keep
- * it from that. */
+/* Says what about rank *rank_out keeps the call from going directly; NULL: the
+ * ranks' buffers allow it. */
 static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
                                       uint32_t *rank_out)
 {
@@ -267,7 +267,7 @@ static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
     return with_gpus != 0 ? NULL : "has no buffers, as all others";
 }
 
-/* Logs a new reason for mirrors, for users who ask what is chosen. */
+/* Logs a new reason for mirrors, if the user asks what is chosen. */
 static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
                             const char *why)
 {
@@ -280,7 +280,7 @@ static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
     plan->mirrored_for = why;
 }
 
-/* Mirrors are taken when it is known that they are needed. */
+/* Takes mirrors in a run that needs them; planning takes none. */
 static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
 {
     xyl_operation_t *operation = plan->operation;
@@ -295,8 +295,8 @@ static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
     return status;
 }
 
-/* A learning rank opens memory that others have named. They keep the memory
- * until all ranks have: a barrier. */
+/* Skips the stages of the other path. Ranks that learn (reach.h) open memory of
+ * others; the first barrier holds its owners until all ranks have opened it. */
 static void way_set(const xyl_device_plan_t *plan)
 {
     int has_barrier = plan->is_learning && plan->design->add_phase == NULL;
@@ -311,7 +311,7 @@ static void way_set(const xyl_device_plan_t *plan)
         xyl_mirror_stage_skip(plan->bring, plan->is_direct);
 }
 
-/* Compares a length that a rank has said with the one that this rank knows. */
+/* Compares a length that a rank has told with the one that this rank knows. */
 static xylem_status_t length_compare(uint32_t rank, const char *does,
                                      uint64_t said, uint64_t known)
 {
@@ -322,10 +322,10 @@ static xylem_status_t length_compare(uint32_t rank, const char *does,
                     rank, does, said, known);
 }
 
-/* Fails as messages of wrong lengths do: nothing is read or written outside of
- * buffers. If blocks differ, ranks have said how long their blocks for this
- * rank are; else inputs are equally long, and results of a reduce_scatter as
- * all know. */
+/* Fails the call as a message of a wrong length would, before a kernel can
+ * leave a buffer. If blocks differ, the rank has told the length of its block
+ * for this rank. Else all inputs are equally long, and all ranks know how long
+ * each result of a reduce_scatter is. */
 static xylem_status_t lengths_check_of(const xyl_device_plan_t *plan,
                                        uint32_t rank)
 {
@@ -491,7 +491,7 @@ static void plan_rests(void *arg)
     if (!plan->has_mirrors)
         return;
     xyl_mirrors_give(operation);
-    /* No stage looks at the mirrors before there are others. */
+    /* No stage uses these addresses before a run takes mirrors again. */
     operation->mirror_of_input = operation->mirror_of_result =
         operation->scratch;
 }

@@ -1,18 +1,18 @@
 /* Decides whether the ranks of a team ask each other, in a call, where their
  * buffers lie (XYL_MEMORY_GPUS). All ranks have to decide alike, though one may
- * have met its first buffer in memory of a GPU while others are many calls
- * ahead or behind. So calls that may ever ask are numbered, and a word that the
- * team's ranks share says from which number on they do:
+ * meet its first buffer in memory of a GPU while others are many calls ahead or
+ * behind. So the calls in which ranks may ask are numbered, and the team's
+ * ranks share a word:
  *
- *   no rank has met such a buffer   the greatest number that any rank may have
- *                                   come to: a rank that is ahead reserves some
+ *   no rank has met such a buffer   the greatest reserved number: ranks do not
+ *                                   ask up to it; a rank ahead reserves more
  *   a rank has met one              the first number with which ranks ask, and
  *                                   whether ranks that share a GPU run kernels
  *                                   side by side there, as that rank knows
  *
- * A swap changes the word from the one to the other, once, to a number that no
- * rank has reserved. Where no rank has a GPU a call costs a count, and now and
- * then a swap. */
+ * One swap changes the word from the first kind to the second, with a number
+ * that no rank has reserved. If no rank has a GPU, a call costs a count, and
+ * now and then a swap. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ enum { RESERVE_LEAST = 4, RESERVE_MOST = 256 };
 
 /* ---- which calls ---- */
 
-/* The bytes of a call as rules count them, alike on all ranks. */
+/* The call's bytes as rules count them, equal on all ranks. */
 static uint64_t bytes_of(const xylem_team_t *team,
                          const xylem_coll_args_t *args)
 {
@@ -45,7 +45,7 @@ static uint64_t bytes_of(const xylem_team_t *team,
                : args->count * xylem_type_bytes(args->type);
 }
 
-/* 1: a kernel may exist for the call; if none does after all, ranks say so. */
+/* 1: a kernel may exist for the call; a rank that has none says so (is_bad). */
 static int is_combined(const xylem_coll_args_t *args)
 {
     return !xyl_coll_traits(args->coll)->reduces ||
@@ -61,7 +61,7 @@ static int has_word(const xylem_team_t *team)
     return team->context->shm != NULL && team->may_share && team->size > 1;
 }
 
-/* 1: ranks may ask in the call, but for its tag; equal on all ranks. */
+/* 1: ranks may ask in the call if its tag allows; equal on all ranks. */
 static int may_ask_in_turn(const xylem_team_t *team,
                            const xylem_coll_args_t *args)
 {
@@ -119,8 +119,8 @@ static uint64_t word_of_rank(const xylem_team_t *team,
     return they_ask;
 }
 
-/* Returns the word when it says of `number` what it will always say; if no rank
- * asks so far, the word says so up to `reserved`. `says`: see word_of_rank. */
+/* Returns the word when it has decided for `number`. If no rank asks so far,
+ * and `says` (word_of_rank) is 0, it reserves the numbers up to `reserved`. */
 static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
                             uint64_t reserved, uint64_t says)
 {
@@ -148,7 +148,7 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
 
     xyl_context_execs_look(team->context);
     word = xyl_node_team_word(team, 0);
-    if (word == NULL) /* no memory: nor has the call any */
+    if (word == NULL) /* no memory for a board: the call has none, either */
         return 0;
     said = word_settle(word, number, reserved_from(number),
                        word_of_rank(team, args));
@@ -161,7 +161,7 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     return number >= state->asks_from;
 }
 
-/* 1: this rank's buffer decides, and ranks ask nothing. */
+/* 1: this rank's buffer alone decides, and ranks do not ask. */
 static int goes_by_buffer(const xylem_context_t *context,
                           const xylem_coll_args_t *args)
 {
@@ -169,7 +169,7 @@ static int goes_by_buffer(const xylem_context_t *context,
            args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll);
 }
 
-/* Such a call has no number; but one rank says for all how GPUs are shared. */
+/* Such a call has no number. The word only says how ranks share GPUs. */
 static xyl_memory_t memory_by_buffer(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      xyl_device_team_t *state)
@@ -206,7 +206,7 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
     return memory_if(asks_from(team, args, state, number));
 }
 
-/* The tags are the numbers of these calls, which may come in any order. */
+/* Calls with tags come in any order, so their tags serve as numbers. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
@@ -221,7 +221,7 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
     if (!may_ask_in_turn(team, args))
         return 1;
     word = xyl_node_team_word(team, 1);
-    if (word == NULL) /* no memory: nor has the call any */
+    if (word == NULL) /* no memory for a board: the call has none, either */
         return 1;
     said = word_settle(word, args->tag, args->tag,
                        is_on_gpu(context, args) ? they_ask : 0);
@@ -253,10 +253,9 @@ void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word)
     state->side_by_side = (word & side_by_side) != 0;
 }
 
-/* ---- what it is for a problem ---- */
+/* ---- the fields of a problem ---- */
 
-/* The reason why kernels cannot run the problem, wherever buffers lie; NULL:
- * there is none. */
+/* Says why kernels cannot run the problem, wherever buffers lie, or NULL. */
 static const char *what_keeps_off(const xylem_team_t *team,
                                   const xylem_coll_args_t *args,
                                   const xyl_problem_t *problem)
