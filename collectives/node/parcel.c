@@ -11,7 +11,7 @@ static uint64_t value_of(const xyl_parcel_way_t *way, uint64_t parts)
 
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies)
 {
-    /* Partners: the loads behind the count, which is posted next. */
+    /* Partners: the receiver's loads after the count, which is posted later. */
     atomic_store_explicit(&way->line->is.parts.lies, (uint64_t)(uintptr_t)lies,
                           memory_order_relaxed);
     atomic_store_explicit(
@@ -64,7 +64,7 @@ int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out)
            claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_TAKEN);
 }
 
-/* Stores once more a claim that the sender leaves as it is, and wakes it. */
+/* Wakes the sender by storing once more a claim that it no longer changes. */
 static void claim_tell(const xyl_parcel_way_t *way, xyl_parcel_claim_t claim)
 {
     xyl_board_set(way->board, &way->line->is.parts.claim, value_of(way, claim),
@@ -88,8 +88,8 @@ void xyl_parcel_refuse(const xyl_parcel_way_t *way)
 
 /* ---- in parts ---- */
 
-/* The length of the next part. The whole parcel is under way at once, if its
- * parts may be so long. */
+/* The length of the next part: such that all parts can be under way at once, if
+ * `most` allows it. */
 static uint64_t next_bytes(const xyl_parcel_way_t *way, uint64_t least,
                            uint64_t most, uint64_t begin)
 {
@@ -114,7 +114,7 @@ int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
     assert(bytes != 0 && parcel->begin == parcel->end);
     if (value_of(way, parcel->parts) - taken >= XYL_PARCEL_PARTS)
         return 0;
-    /* Seats that take runs together begin to look in different places. */
+    /* Seats that take runs at the same time begin in different places. */
     parcel->run = xyl_shm_pool_take(board->pool, bytes,
                                     board->handed_bytes * seats +
                                         board->seats.own * bytes);
@@ -157,7 +157,7 @@ int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
         memory_order_relaxed);
     bytes = place >> RUN_BITS;
     parcel->run = (uint32_t)(place & ((1U << RUN_BITS) - 1));
-    /* A seat in another call may have written there; the team fails. */
+    /* A seat in another call may have written the place; the team fails. */
     if (bytes == 0 || bytes > way->bytes - parcel->begin ||
         (parcel->run == 0
              ? bytes > way->cell_bytes

@@ -4,28 +4,28 @@
  * bytes, and posts one thing. Node algorithms are pure functions that write
  * programs; the node stage runs them, once per piece of the collective.
  *
- * Every seat publishes what others are to read: beside its count in its line if
- * it is short, else as its input in the piece's window. The programs say which
- * seat reads and combines what. No seat waits for its readers: the board keeps
- * the window until all have retired the piece; only an alltoall in rounds, and
- * leaders of groups, write several times to a place. But if `shares` is set and
- * a seat's input is memory that the others can see, the input is not copied:
- * they read it in that memory, and the seat ends only when all have said that
- * they are done with it. Every seat says so, whichever seats share.
+ * A seat publishes the bytes that others read: short ones beside the count in
+ * its line, longer ones as its input in the piece's window. The programs say
+ * which seat reads and combines what. No seat waits for its readers, because
+ * the board keeps the window until all seats have retired the piece. Only an
+ * alltoall in rounds and leaders of groups write several times to a place. But
+ * if `shares` is set and the others can see the memory of a seat's input, they
+ * read the input there, and it is not copied. That seat ends only when all have
+ * said that they are done with it; every seat says so, whichever seats share.
  *
- * A block longer than a piece goes in several pieces: piece k takes the bytes
+ * A block longer than a piece goes in several pieces. Piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
- * All seats take the same pieces, hence know the longest block. Where lengths
- * vary, the seat that has a block hands it to the one seat that wants it, and
- * says how long it is (parcel.h): one piece, of which other seats need not know
- * the lengths. In alltoallv and alltoallw that is a first piece. Longer blocks
- * go in other pieces, whose number follows from the longest block; all seats
- * tell theirs in the first piece. So do gatherv and scatterv as one level of
- * several, and hand nothing.
+ * All seats take the same pieces, so all must know the longest block. Where
+ * lengths vary, the seat that has a block hands it to the seat that wants it,
+ * with its length (parcel.h), in one piece, and other seats need no lengths.
+ * Alltoallv and alltoallw hand short blocks so, in a first piece, and longer
+ * blocks go in later pieces. Their number follows from the longest block of
+ * all; in the first piece each seat tells its own longest. Gatherv and scatterv
+ * as one level of several have such a first piece, and hand nothing.
  *
- * Offsets and counts are packed bytes. Writing a program never fails in the
- * call: the program keeps the first error, which xyl_fail has said, for
- * xyl_node_program_status. One thread. */
+ * Offsets and counts are packed bytes. The functions that write a program
+ * return no status: the program keeps the first error, which xyl_fail has said,
+ * for xyl_node_program_status. A program belongs to one thread. */
 #ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
 #define XYL_COLLECTIVES_NODE_PROGRAM_H
 
@@ -43,48 +43,48 @@ enum {
 typedef enum xyl_step_kind {
     XYL_STEP_NOTHING,
     XYL_STEP_COPY,    /* to = from */
-    XYL_STEP_PUBLISH, /* to = from: this seat's input, all of it; left out where
-                         the others can read `from` where it lies */
+    XYL_STEP_PUBLISH, /* to = from, for all of this seat's input; moves nothing
+                         where the others can read `from` where it lies */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1,
-                         from `turn` seats on, and round; `from` names the first
-                         of these spots */
+                         from `turn` seats on, and round; `from` is the position
+                         for first_seat */
     XYL_STEP_JOIN,    /* to = to op from */
-    /* From here on: steps that wait by themselves. */
-    XYL_STEP_CLAIM,   /* takes slices as long as there are any, slice i when all
+    /* Steps from here on ignore `wait`, and wait as they need to. */
+    XYL_STEP_CLAIM,   /* takes slices until none is left, slice i when all
                          counts are i + 1; combines as REDUCE, posts word i */
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
                          slice, in any order; the last seat to add to slice i
-                         posts word i. All seats add if the result is for all,
-                         else all but the seat that it is for */
-    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but the result's
-                      if end_seat is one less, in pairs, and pairs with pairs,
-                      slice by slice; slice 0 of the result lies at `to`, with
-                      cells behind; the last seat to combine slice i posts word
-                      i */
+                         posts word i. If the result is for one seat, that seat
+                         does not add */
+    XYL_STEP_PAIR,    /* combines `from` of end_seat seats slice by slice, in
+                         pairs, and pairs with pairs; if they are not all seats,
+                         the seat that gets the result is not among them. Slice
+                         0 of the result lies at `to`, and cells lie behind. The
+                         last seat to combine slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
-                          emits each */
+                         emits the slice */
     XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
                          lie, for the transfer's HAND and TAKE */
     XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
-                         through the line or the cell at `to` (input) */
+                         through the line or the cell at `to` (in INPUT) */
     XYL_STEP_TAKE, /* takes `total` bytes from the transfer's seat, through the
-                      line or the cell at `from` (input), or fails */
+                      line or the cell at `from` (in INPUT), or fails */
     XYL_STEP_TELL, /* tells all seats the longest of this seat's blocks that are
                       not handed */
-    XYL_STEP_HEAR, /* hears what all seats TELL */
+    XYL_STEP_HEAR, /* waits until all seats have told that, and keeps it */
     XYL_STEP_GATE  /* waits until the stage's gate is open */
 } xyl_step_kind_t;
 
 typedef enum xyl_wait_kind {
     XYL_WAIT_NOTHING,
-    XYL_WAIT_COUNT,      /* of `seat`: at least `value` */
-    XYL_WAIT_ALL_COUNTS, /* of all other seats: at least `value` */
+    XYL_WAIT_COUNT,      /* until the count of `seat` is at least `value` */
+    XYL_WAIT_ALL_COUNTS, /* the same for all other seats */
     XYL_WAIT_READER,     /* as COUNT, if others read this seat's input where it
                             lies; else for nothing */
     XYL_WAIT_READERS,    /* as ALL_COUNTS, in the same case */
-    XYL_WAIT_WORD,       /* number `value` is posted */
-    XYL_WAIT_STRANDS,    /* the seat's other strands are done */
-    XYL_WAIT_SEGMENT     /* number `value` of this seat's input is there */
+    XYL_WAIT_WORD,       /* until word `value` is posted */
+    XYL_WAIT_STRANDS,    /* until the seat's other strands are done */
+    XYL_WAIT_SEGMENT     /* until segment `value` of the input is there */
 } xyl_wait_kind_t;
 
 typedef struct xyl_wait {
@@ -94,15 +94,15 @@ typedef struct xyl_wait {
 
 typedef enum xyl_post_kind {
     XYL_POST_NOTHING,
-    XYL_POST_COUNT, /* of this seat: `value` */
-    XYL_POST_WORD   /* number `value` */
+    XYL_POST_COUNT, /* sets this seat's count to `value` */
+    XYL_POST_WORD   /* posts word `value` */
 } xyl_post_kind_t;
 
 typedef struct xyl_post {
     xyl_post_kind_t kind;
     uint32_t value;
-    uint32_t seat; /* that alone may wait for it; XYL_BOARD_ALL: any may. Of
-                      sums: that the result is for */
+    uint32_t seat; /* the only seat that may wait for the post, or that gets a
+                      sum; XYL_BOARD_ALL: each seat */
 } xyl_post_t;
 
 static inline xyl_wait_t xyl_wait_nothing(void)
@@ -225,12 +225,12 @@ static inline int xyl_form_is_offered(xyl_form_t form)
 
 typedef struct xyl_transfer {
     xyl_form_t form;
-    uint32_t seat; /* at the other end; HAND: XYL_BOARD_ALL, any may take it */
+    uint32_t seat; /* at the other end; HAND to XYL_BOARD_ALL: any seat takes */
 } xyl_transfer_t;
 
 #define XYL_NO_SEGMENT UINT32_MAX
 
-/* Of sums, slice by slice; slice i begins i * slice_bytes on. */
+/* For steps that sum slice by slice. Slice i begins at i * slice_bytes. */
 typedef struct xyl_step_sum {
     uint64_t slice_bytes;
     uint32_t slices; /* CLAIM */
@@ -238,9 +238,9 @@ typedef struct xyl_step_sum {
     uint32_t cells;  /* PAIR: cells in all, with those of the node's pool */
 } xyl_step_sum_t;
 
-/* Bytes that a step moves in one piece. They begin `within` bytes from the
- * beginning of a block of `total` bytes: in piece k at most what lies below
- * total - k * piece_bytes is moved. */
+/* The bytes that a step moves in one piece. They begin `within` bytes from the
+ * beginning of a block of `total` bytes. Piece k moves only those of them that
+ * lie below total - k * piece_bytes. */
 typedef struct xyl_step_cut {
     uint64_t bytes, within, total;
 } xyl_step_cut_t;
@@ -252,9 +252,9 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* In input that is read in its own memory, the bytes lie this much further
-     * on than in the window, where a block has only a piece's bytes. PUBLISH:
-     * of `to`; all others: of `from`. */
+    /* How much further on the bytes lie in an input that is read in its seat's
+     * memory than in the window, where a block has only a piece's bytes.
+     * PUBLISH: the bytes of `to`; all others: the bytes of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -264,9 +264,9 @@ typedef struct xyl_step {
     uint32_t turn;                 /* REDUCE */
     /* The step waits for a result that others make of the inputs of all seats.
      * If the inputs are there and the seat that makes the result is held up,
-     * this seat goes on by itself: it combines the inputs in place of a COPY,
-     * which gives the same bits; a REDUCE goes on, as it needs the inputs
-     * alone; a NOTHING has no post. */
+     * this seat goes on by itself. In place of a COPY it combines the inputs,
+     * which gives the same bits. A REDUCE needs only the inputs. A NOTHING has
+     * no post. */
     int or_itself;
     int takes_send; /* REDUCE: this seat's own operand is not published but lies
                        at `within` of SEND; it is one of the first two, or SEND
@@ -279,20 +279,20 @@ typedef struct xyl_node_program {
     uint32_t *strand_ends; /* number of the step behind each strand's last */
     uint32_t strands, strand_capacity;
     uint64_t input_bytes; /* of each seat in the window; 0: only one seat has
-                             input there, in the place of the board */
+                             input there, at the window's beginning */
     uint64_t board_bytes; /* behind all inputs */
     int shares;           /* input may be read where it lies */
     int is_sparse;        /* each seat waits for its own neighbours alone */
     int all_wait;         /* each seat waits for all others */
-    int hands_over; /* what a seat writes into the window leaves its own caches
-                       at once, as few others wait to read it */
-    /* Each seat knows only its own blocks: further pieces are cut in the first
-     * one, when all seats have told one another the largest block that it does
-     * not take. See xyl_node_cut_late. */
+    int hands_over; /* bytes that a seat writes into the window leave its own
+                       caches at once, as few seats wait to read them */
+    /* Each seat knows only its own blocks. So in the first piece all seats tell
+     * one another the largest block that this piece does not take; then the
+     * other pieces are cut. See xyl_node_cut_late. */
     int is_cut_late;
-    uint32_t first_strands, first_steps; /* these are of the first piece */
+    uint32_t first_strands, first_steps; /* counts, of the first piece */
     uint64_t first_bytes; /* of the longest block that the first piece takes */
-    uint64_t largest;     /* of this seat's blocks, in bytes */
+    uint64_t largest;     /* bytes of this seat's blocks for other pieces */
     uint64_t *told;       /* [seats] what each has told; NULL: it is not kept */
     uint64_t room;  /* bytes for a block in a piece, or for a part of a handed
                        block; whole lines */
@@ -300,21 +300,21 @@ typedef struct xyl_node_program {
     uint64_t cell;  /* bytes of a cell */
     uint64_t between; /* bytes of a cell between two seats, with its line, if
                          seats also have their own cells; 0: all are alike */
-    uint64_t handed;  /* bytes, by this seat */
+    uint64_t handed;  /* bytes that this seat hands */
     int offers;       /* this seat offers blocks, or takes offered ones in an
                          exchange: not run inside a call */
     uint32_t takes;   /* blocks that this seat reads in their senders' memory */
     uint64_t read_from;  /* blocks of so many bytes and more are offered; 0:
                             none is */
-    uint64_t temp_bytes; /* of TEMP, where this seat's own input is kept */
+    uint64_t temp_bytes; /* of TEMP, where this seat keeps its own input */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
-    /* The first word, and byte of the window, that it has in its pieces. */
+    /* The program's first word, and first byte of the window, in a piece. */
     uint32_t first_word;
     uint64_t window_at;
-    int ends_turns;    /* a level that has moved enough lets the net come first,
-                          and then other stages */
+    int ends_turns;    /* the program is a level: when it has moved enough, the
+                          net comes first, and then other stages */
     uint32_t segments; /* per piece that come and go singly; 0: the collective
                           waits for all its input and emits all at its end */
     uint64_t segment_bytes;
@@ -328,8 +328,9 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
-/* Adds a step that waits for nothing and posts nothing; valid until the next is
- * added. Without memory it goes nowhere, and the program's status says so. */
+/* Adds a step that waits for nothing and posts nothing; valid until the next
+ * step is added. Without memory the program lacks it, and its status says so.
+ */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
@@ -346,32 +347,32 @@ xyl_node_program_status(const xyl_node_program_t *program)
 /* The program cannot be written, as xyl_fail has said. */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
-/* Moves the steps so far that many bytes further on in SEND and RECV. */
+/* Moves the steps so far `send_at` bytes on in SEND, `recv_at` on in RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 
-/* Moves the program by so many words, and so many bytes in the window, which
- * others have before it. */
+/* Moves the program by `words` and by `bytes` in the window: programs before it
+ * in the same piece have those. */
 void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
                            uint64_t bytes);
 
-/* Cuts blocks of `total` bytes into pieces, when one piece has room for
- * `room` bytes of each; whole multiples of `unit`, if there is room for one. */
+/* Cuts blocks of `total` bytes into pieces. A piece takes at most `room` bytes
+ * of each, in multiples of `unit`; at least one `unit`. */
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
 
-/* Add a step, and a strand with a step, by which all seats tell one another the
- * largest of their blocks. */
+/* Adds a step that tells all seats `largest`; adds a strand that hears it from
+ * all seats. */
 void xyl_node_tell(xyl_node_program_t *program);
 void xyl_node_hear(xyl_node_program_t *program);
-/* As xyl_node_cut, while `largest` of all seats' blocks is not known. The steps
+/* As xyl_node_cut, while the largest block of all seats is not known. The steps
  * written so far are the first piece; if there are none, this function adds
- * those that tell. Until `largest` is known there is one more piece with all of
- * the room, for which further steps are written; these have nothing in the
- * window but blocks side by side, of a piece's bytes each. */
+ * TELL and HEAR. Steps written later are for one more piece that has all of the
+ * room, until the largest block is known. They have nothing in the window but
+ * blocks side by side, of a piece's bytes each. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
-/* The largest block is known: changes the program's steps accordingly. Again at
- * any time. `largest` 0: there are no pieces but the first. */
+/* Cuts the steps again, for the largest block, which is known now. May be
+ * called any number of times. `largest` 0: the first piece is the only one. */
 void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
 
 /* 1: blocks go between one seat and all others, which know only their own
@@ -410,12 +411,12 @@ static inline int xyl_node_all_wait(const xyl_problem_t *problem)
            problem->coll != XYLEM_COLL_EXSCAN;
 }
 
-/* The length of a segment: about `wanted`, whole elements, at least one, and
- * no more than `room` if that has one. */
+/* The bytes of a segment: about `wanted`, in whole elements; at least one
+ * element, and at most `room` if an element fits there. */
 uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,
                           uint64_t element_bytes);
-/* Cuts a message into pieces of as many segments of program->segment_bytes as
- * there is room and as a board has words for. */
+/* Cuts a message into pieces. A piece has as many segments of
+ * program->segment_bytes as `room` and the words of a slot allow. */
 void xyl_node_cut_segments(xyl_node_program_t *program, uint64_t total,
                            uint64_t room);
 
