@@ -19,18 +19,18 @@ _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
                "sums begin with a line");
 
 enum {
-    SLOTS_FIRST = 16, /* that a board begins with; a power of two */
-    /* Of a slot's window: its part of the longest, and its bounds. */
+    SLOTS_FIRST = 16, /* slots with memory at first; a power of two */
+    /* A slot's window: one part in so many of the longest, within bounds. */
     WINDOW_PART = 1536,
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
     WINDOW_MOST = 32 << 10,
-    UNPOOLED_MOST = 128 << 10,   /* of a piece, beside the slots */
-    UNPOOLED_OF_ALL = 512 << 10, /* if all seats wait for all */
-    ASKED_MAX = 4,               /* seats that another lets go first */
-    WINDOWS_AT_ONCE = 2,         /* a group, made together */
+    UNPOOLED_MOST = 128 << 10,   /* bytes of a piece beside the slots */
+    UNPOOLED_OF_ALL = 512 << 10, /* the same, if each seat waits for all */
+    ASKED_MAX = 4,               /* seats that a seat lets go first, at most */
+    WINDOWS_AT_ONCE = 2,         /* of a group, which is prepared together */
     GROUPS = (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) / WINDOWS_AT_ONCE,
-    RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
+    RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* a name the pool lacks */
 };
 
 _Static_assert(2 * XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS < (int)RESERVE,
@@ -43,9 +43,8 @@ static size_t to_page(size_t at)
     return (at + page - 1) / page * page;
 }
 
-/* Boards of many seats have longer windows beside the slots: many seats would
- * write the words that say where a window of the pool is, and who has left
- * it. */
+/* Boards of many seats have longer windows beside the slots. A window of the
+ * pool has words that all seats write: where it is, and who has left it. */
 static size_t slot_window_max(uint32_t seats)
 {
     size_t bytes = (size_t)seats * WINDOW_OF_SEAT;
@@ -79,7 +78,7 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.window_bytes = window_bytes / WINDOW_PART / line * line;
     if (layout.window_bytes > slot_window_max(seats))
         layout.window_bytes = slot_window_max(seats);
-    /* The window of a piece in the last slot goes on behind that slot's. */
+    /* A piece in the last slot may have windows behind that slot's window. */
     layout.berths_at =
         to_page(layout.windows_at + (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) *
                                         layout.window_bytes);
@@ -127,14 +126,14 @@ static _Atomic uint64_t *come_count(const xyl_board_t *board)
     return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at);
 }
 
-/* Seats that have left the board; in the line of the counter, behind the first
- * word for the layers above. */
+/* The number of seats that have left the board. The word lies in the counter's
+ * line, behind the first word for the layers above. */
 static _Atomic uint64_t *left_count(const xyl_board_t *board)
 {
     return come_count(board) + 2;
 }
 
-/* The furthest `next` of all seats that have left; in the same line. */
+/* The largest `next` of all seats that have left; in the same line. */
 static _Atomic uint64_t *furthest(const xyl_board_t *board)
 {
     return come_count(board) + 3;
@@ -171,7 +170,7 @@ static xyl_board_t *board_alloc(const xyl_seats_t *seats, const uint32_t *ranks)
     return board;
 }
 
-/* Each seat has its part of the memory made, so that all share the work. */
+/* Takes the page faults of this seat's part; other seats do the other parts. */
 static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
@@ -181,8 +180,8 @@ static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
         shm->ops->prepare(shm, memory + board->seats.own * part, part);
 }
 
-/* Has all of the memory made, from this seat's part on: seats that do so
- * together make different pages, and find those of the others made. */
+/* Takes the page faults of all the memory, from this seat's part on. Seats that
+ * do so at the same time take different faults, and find the others taken. */
 static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
@@ -194,8 +193,8 @@ static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
     shm->ops->prepare(shm, memory, before);
 }
 
-/* Makes as many slots again as there were, so that a team with few calls takes
- * little memory. Trees and parcels come page by page. */
+/* Doubles the slots with memory, so that a team with few calls takes little.
+ * Trees and parcels get theirs page by page. */
 static void slots_prepare(xyl_board_t *board)
 {
     uint64_t from = board->slots_prepared;
@@ -235,13 +234,13 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
     return XYLEM_OK;
 }
 
-/* Gives back the windows of pieces that not all seats have retired, as a call
- * has failed. No seat looks at them any more. */
+/* Gives back the windows of pieces that some seats never retired, as a call has
+ * failed. All seats have left the board. */
 static void windows_give_back(const xyl_board_t *board)
 {
     uint64_t i, bytes, place, end = xyl_board_get(board, furthest(board));
 
-    /* Slots that no piece has had have no memory yet, and need none. */
+    /* A slot that no piece has used may have no memory; skip it. */
     if (end > XYL_BOARD_SLOTS)
         end = XYL_BOARD_SLOTS;
     for (i = 0; i < end; i++) {
@@ -308,7 +307,7 @@ static uint64_t look_around(const xyl_board_t *board)
     for (seat = 0; seat < board->seats.count; seat++) {
         value = xyl_board_get(board, done_line(board, seat));
         if (value == 0)
-            value = 1; /* it has retired nothing yet */
+            value = 1; /* the seat has retired nothing yet */
         if (seat != board->seats.own && value < least)
             least = value;
     }
@@ -323,8 +322,8 @@ static void starved_set(xyl_board_t *board, int is_starved)
 
 /* ---- windows ---- */
 
-/* Makes groups of windows from `first` on, as many again as there are: the
- * system makes many pages at once faster than one after the other. */
+/* Prepares groups of windows from `first` on, about as many as are prepared:
+ * many page faults at once cost less than one after the other. */
 static void windows_prepare(xyl_board_t *board, size_t first)
 {
     size_t bytes = WINDOWS_AT_ONCE * board->layout.window_bytes, end = first;
@@ -370,7 +369,7 @@ static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
     if (place == RESERVE)
         return reserve_window(board, bytes);
     window = xyl_shm_pool_address(board->pool, place, bytes, &is_new);
-    if (is_new) /* it may be long, and this seat need little of the others' */
+    if (is_new) /* a long window, of which this seat may need little */
         part_prepare(board, window, bytes);
     return window;
 }
@@ -386,10 +385,10 @@ char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes)
     return memory;
 }
 
-/* The word that says where a piece's window is. Seats that begin the piece
- * together would each take a window, and all but one give theirs back, so the
- * same window would not stay in the caches. Each waits a moment for the seats
- * asked before it. */
+/* Reads the word that says where a piece's window is. If each seat that begins
+ * the piece took a window, and all but one gave theirs back, the same window
+ * would not stay in the caches. So a seat waits a moment for the seats asked
+ * before it. */
 static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
                            const _Atomic uint64_t *word)
 {
@@ -408,7 +407,7 @@ static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
 }
 
 /* 1: this seat may use the window. A seat that calls something else would use a
- * window of another size, or write to another place of it. */
+ * window of another size, or write to another place in the window. */
 static int is_for(const xyl_board_t *board, uint64_t number, uint64_t past)
 {
     _Atomic uint64_t *word =
@@ -423,7 +422,7 @@ static int is_for(const xyl_board_t *board, uint64_t number, uint64_t past)
     return seen == mine;
 }
 
-/* The window that all seats use, or NULL. */
+/* The piece's window, the same for all seats; NULL: none is free. */
 static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
                            uint64_t number)
 {
@@ -457,8 +456,8 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
                      bytes);
 }
 
-/* The last seat gives the window back before it says that it has retired the
- * piece: a seat that waits for that then finds the window. */
+/* The last seat to leave gives the window back before its done line moves, so a
+ * seat that waits for the line then finds the window free. */
 static void pooled_leave(const xyl_board_t *board, uint64_t number,
                          size_t bytes)
 {
@@ -479,7 +478,7 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
 
 /* ---- beginning ---- */
 
-/* As xyl_board_begin, by the done lines as they were last seen. */
+/* As xyl_board_begin, with the done lines as this seat last saw them. */
 static inline int try_to_begin(xyl_board_t *board,
                                const xyl_board_extent_t *extent,
                                uint64_t number, char **window_out)
@@ -527,7 +526,7 @@ int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
 
 /* ---- retiring ---- */
 
-/* 1: the done line moves. */
+/* 1: this seat's done line moves. */
 static int note_retired(xyl_board_t *board, uint64_t number, uint32_t stride)
 {
     uint64_t i;

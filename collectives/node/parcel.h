@@ -58,7 +58,7 @@ typedef struct xyl_parcel_line {
             /* The piece's number, then a count of parts; values only grow. */
             _Atomic uint64_t sent, taken;
             _Atomic uint64_t lies;  /* address in the sender's memory */
-            _Atomic uint64_t claim; /* the piece's number, then a claim_t */
+            _Atomic uint64_t claim; /* the piece's number, then the side */
             /* A part's length, and its run; run 0: the part is in the cell. */
             _Atomic uint64_t places[XYL_PARCEL_PARTS];
         } parts;

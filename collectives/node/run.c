@@ -1,6 +1,6 @@
 /* Runs the strands of a piece. A strand goes on until it has to wait or has
- * moved enough bytes, and does a long step in parts: in between, the engine
- * looks after the net and the other strands. */
+ * moved enough bytes. It does a long step in parts; between two parts the
+ * engine looks after the net and the other strands. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -11,13 +11,13 @@
 #include "runtime/core/context.h"
 
 enum {
-    LOOKS_OF_CLOCK = 64, /* looks in vain between two at the clock */
-    TURN = 7 /* slices by which a seat's first one moves per piece */
+    LOOKS_OF_CLOCK = 64, /* looks for a result per look at the clock */
+    TURN = 7 /* slices by which a seat's first slice moves per piece */
 };
 
 /* ---- waiting and posting ---- */
 
-/* 1: all seats except `but` have posted `count`; the first `*seen` have. */
+/* 1: all seats but `but` have posted `count`. Seats below *seen have posted. */
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
 {
@@ -36,8 +36,8 @@ static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return seat == seats;
 }
 
-/* A segment beyond the last counts as there. If segments do not come singly,
- * all are there. A stage without input has no segment. */
+/* 1: the segment is there, or beyond the last one. Segments that do not come
+ * singly are all there by now. A stage without input gets no segment. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
     return node->program.segments == 0 ||
@@ -70,7 +70,7 @@ may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait.value, &strand->seen,
                           node->board->seats.own);
-    case XYL_WAIT_WORD: /* the word of a segment beyond the last may not come */
+    case XYL_WAIT_WORD: /* a segment beyond the last may have no word */
         return xyl_board_get(node->board,
                              xyl_board_word(node->board, piece->slot,
                                             step->wait.value)) ==
@@ -97,7 +97,7 @@ static void step_post(const xyl_node_stage_t *node,
             xyl_board_value(piece->number, step->post.value), step->post.seat);
     } else if (step->post.kind == XYL_POST_WORD) {
         if (node->program.shares && !xyl_node_share_is_said(node, piece))
-            xyl_node_share_say(node, piece); /* once: others hold the line */
+            xyl_node_share_say(node, piece); /* once: others cache the line */
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post.value),
                       xyl_node_posted(piece), step->post.seat);
@@ -138,9 +138,9 @@ static void slices_count_published(xyl_node_stage_t *node,
     strand->seen = 0;
 }
 
-/* Takes a published slice. A seat begins with its own share of the slices,
- * which is another one in each piece, and goes on with slices that others have
- * left. 0: there is none at present. */
+/* Takes a published slice. A seat begins with its own share of the slices, a
+ * different one in each piece, and goes on with slices that no other seat has
+ * taken. 0: there is none at present. */
 static int take_slice(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, const xyl_step_t *step,
                       xyl_strand_t *strand)
@@ -168,7 +168,7 @@ static int take_slice(const xyl_node_stage_t *node,
     return 0;
 }
 
-/* Goes on with the slice that the strand has; 1: it is combined. */
+/* Goes on with the strand's slice; 1: the slice is combined. */
 static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand)
 {
@@ -213,8 +213,8 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* ---- claims that are held up ---- */
 
 /* 1: all inputs of the piece lie in its window. A seat whose input is read in
- * its own memory leaves when all have said that they are done with it; this
- * seat says so after its own claims, and must not read it later. */
+ * its own memory leaves when all seats have said that they have read it. This
+ * seat says so after its own claims, and must not read that input later. */
 static int all_are_copied(const xyl_node_stage_t *node,
                           const xyl_node_piece_t *piece)
 {
@@ -231,8 +231,8 @@ static int all_are_copied(const xyl_node_stage_t *node,
     return 1;
 }
 
-/* 1: all inputs of the piece have been there for `held_up_us`, but not the
- * result: the seat that makes it is held up. */
+/* 1: all inputs of the piece have been in its window for `held_up_us`, without
+ * a result. So the seat that makes the result is held up. */
 static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       xyl_strand_t *strand)
 {
@@ -251,7 +251,7 @@ static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
            all_are_copied(node, piece);
 }
 
-/* 1: this seat makes the result by itself, from now on or since before. */
+/* 1: this seat makes the result by itself; it may have begun before. */
 static int goes_on_itself(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                           const xyl_step_t *step, xyl_strand_t *strand)
 {
@@ -284,7 +284,7 @@ static int sums_up(const xyl_step_t *step)
            step->kind == XYL_STEP_PAIR;
 }
 
-/* What this seat has combined in the pieces that are under way. */
+/* The works of pairs (pairs.h) that this seat has done in its active pieces. */
 static uint64_t works_of(const xyl_node_stage_t *node)
 {
     uint64_t works = 0;
@@ -296,10 +296,10 @@ static uint64_t works_of(const xyl_node_stage_t *node)
     return works;
 }
 
-/* Lets this seat help other seats though none waits for it. If each seat left
- * at once, the last ones to come would have all the work. This seat leaves when
- * it has found no work for `pair_patience_parts` times as long as its own part
- * took, or for `pair_patience_us`. */
+/* Lets this seat help other seats although no seat waits for this one. If each
+ * seat left at once, the last seats to come would have all the work. This seat
+ * leaves when it has found no work for `pair_patience_parts` times as long as
+ * its own part took, or for `pair_patience_us`. */
 static void help_for_a_while(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece)
 {
@@ -383,7 +383,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- strands ---- */
 
-/* Runs a step that waits by itself (from XYL_STEP_CLAIM on). */
+/* Runs a step that ignores its `wait` (kinds from XYL_STEP_CLAIM on). */
 static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        unsigned *did)
@@ -408,7 +408,7 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return add_up(node, piece, step, strand, did);
 }
 
-/* Goes on with the step. 1: it is done. `*did` counts what was worked. */
+/* Goes on with the step. 1: the step is done. `*did` counts things done. */
 static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                     const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
@@ -450,7 +450,7 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
         strand->sums = (xyl_node_combine_t){0};
 }
 
-/* Releases the stage when its own part is done: only gates are left then. */
+/* Releases a stage that has gates when all of its other strands have ended. */
 static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                          uint32_t number)
 {
@@ -461,7 +461,7 @@ static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         xyl_stage_release(&node->stage);
 }
 
-/* Runs a strand of a program that only waits, moves and posts. */
+/* Runs a strand of a plain program: each step only waits, moves and posts. */
 static unsigned plain_strand_run(xyl_node_stage_t *node,
                                  xyl_node_piece_t *piece, xyl_strand_t *strand,
                                  uint32_t end)

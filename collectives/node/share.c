@@ -1,6 +1,6 @@
-/* Input that others read in this seat's memory. At a start a seat asks for the
- * name of its input. Each piece's name goes into the seat's line with what the
- * seat posts there; it is 0 if the input is copied into the window. */
+/* What a seat's line says before the seat posts in a piece: its call, which
+ * other seats compare, and the name of its input, if other seats read the input
+ * in the seat's memory, else 0. At a start the seat asks for the name. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-/* Finds the input that this seat publishes in all pieces, from byte 0 on. */
+/* Finds where the input lies that this seat publishes in all pieces. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
@@ -70,16 +70,16 @@ void xyl_node_share_start(xyl_node_stage_t *node)
     explain(node);
 }
 
-/* The call, and the generation that tells apart the pieces of a slot. */
+/* The word of the call, with the generation of the piece in its slot. */
 static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
 {
     return node->stage.operation->call | number / XYL_BOARD_SLOTS
                                              << XYL_CALL_GENERATION;
 }
 
-/* Seats that have made different calls, here or over the net, or have cut one
- * into other pieces, differ from then on: they may not have waited for one
- * another in those calls. */
+/* Sets `past`. Seats whose calls have differed, here or over the net, or were
+ * cut into different pieces, have different values from then on: they may not
+ * have waited for one another in those calls. */
 void xyl_node_share_number(xyl_node_stage_t *node)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -127,7 +127,7 @@ int xyl_node_share_is_said(const xyl_node_stage_t *node,
                 piece->length);
 }
 
-/* The call is stored last, for seats that read it where nobody has posted. */
+/* Stores the call last, because says_the_same reads it without a post. */
 static void say(const xyl_node_stage_t *node, xyl_board_line_t *line,
                 uint64_t call)
 {
@@ -219,7 +219,7 @@ const char *xyl_node_input(xyl_node_stage_t *node,
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
     line = xyl_board_line(piece->slot, seat);
-    /* Before the line's bytes are taken for a name. */
+    /* A seat in another call may have other bytes in place of the name. */
     if (!xyl_node_is_alike(&node->share, line, seat))
         return NULL;
     if (atomic_load_explicit(&line->input.name, memory_order_relaxed) == 0)
@@ -272,8 +272,8 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     return 1;
 }
 
-/* Says so in the line that the next call will post in, if no seat looks there
- * for an older one any more; that call writes over it. */
+/* Writes a refused call into the line that the next call will post in, and so
+ * overwrite, unless seats may still look there for an older call. */
 void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
 {
     uint64_t number = board->next;
@@ -287,8 +287,8 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         memory_order_relaxed);
 }
 
-/* 1: `word` says that a seat's call was refused, which the seat may make again,
- * for some seconds; or this seat's call was refused, too. */
+/* 1: `word` says that a seat's call was refused, and the seat may make the call
+ * again, for some seconds, or this seat's call was refused, too. */
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
@@ -299,7 +299,7 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
             (word & call) == xyl_call_word_of_nothing(refusals));
 }
 
-/* 1: the seat says the same, or nothing yet. *word_out: what it says. */
+/* 1: the seat's line has the same call, or none yet. *word_out: its word. */
 static int says_the_same(const xyl_node_stage_t *node,
                          const xyl_board_line_t *line, uint64_t number,
                          uint64_t *word_out)
@@ -310,14 +310,14 @@ static int says_the_same(const xyl_node_stage_t *node,
 
     *word_out = word;
     if (word == 0 || (word ^ mine) >> XYL_CALL_GENERATION != 0)
-        return 1; /* said in an earlier piece */
+        return 1; /* of an earlier piece */
     return word == mine &&
            atomic_load_explicit(&line->past, memory_order_relaxed) ==
                node->share.past;
 }
 
-/* Fails the operation if a seat says something else in a piece that this seat
- * has begun, or is about to begin. */
+/* Fails the operation if a seat's line has a different call in a piece that
+ * this seat has begun, or is about to begin. */
 static void compare_in(xyl_node_stage_t *node, uint64_t piece)
 {
     uint64_t number = xyl_board_number(&node->extent, piece), word;
@@ -342,7 +342,7 @@ void xyl_node_compare(xyl_stage_t *stage)
         return;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0) {
-            xyl_node_share_say(node, &node->active[i]); /* it may not post */
+            xyl_node_share_say(node, &node->active[i]); /* without a post */
             compare_in(node, node->active[i].piece);
         }
     if (node->pieces_begun < node->extent.pieces)

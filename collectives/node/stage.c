@@ -1,5 +1,5 @@
-/* The stages that are under way on the boards of a context. The engine polls
- * them, in the order of their starts. */
+/* Node stages, from planning to completion. The engine polls the stages that
+ * are under way on the boards of a context, in the order of their starts. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -25,9 +25,9 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 
 /* ---- the stage ---- */
 
-/* Has the engine poll several times in an idle turn while stages wait; not if
- * others want the core, or the net matters most, nor in simulated memory, which
- * does not change meanwhile. */
+/* Has the engine poll several times in an idle turn while stages wait. It polls
+ * once if other threads want the core, if the net matters most, or in simulated
+ * memory, which does not change between polls. */
 static void set_polls(xylem_context_t *context)
 {
     const xyl_node_context_t *boards = xyl_node_of_context(context);
@@ -111,7 +111,7 @@ static int node_may_keep(const xyl_stage_t *stage)
             node->buffers.binned[XYL_BUFFER_RECV] == NULL);
 }
 
-/* The stage keeps its input when it is polled. */
+/* The next poll of the stage copies what it still needs of its input. */
 static void node_keep(xyl_stage_t *stage)
 {
     stage->operation->request.context->engine.polled++;
@@ -145,7 +145,7 @@ unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces)
     xyl_board_extent_t bare = node->extent;
     unsigned did = 0;
 
-    bare.is_pooled = 0; /* no seat has a window */
+    bare.is_pooled = 0; /* no seat has a window of a skipped piece */
     for (; node->pieces_begun < pieces; node->pieces_begun++) {
         if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
             node->board->done + XYL_BOARD_SLOTS)
@@ -187,8 +187,8 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     return did + 1;
 }
 
-/* Polls a board's stages at places [from, to). 1: enough was moved; the stage
- * behind the last one comes first in the next turn. */
+/* Polls a board's stages at places [from, to). 1: a stage has moved enough; the
+ * stage behind it comes first in the next turn. */
 static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
                       unsigned *did)
 {
@@ -199,7 +199,7 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
          node != NULL && place < to; node = next, place++) {
         next = TAILQ_NEXT(node, others);
         if (!node->is_listed)
-            continue; /* it ended while the one before ran */
+            continue; /* it ended while an earlier stage ran */
         if (place >= from)
             *did += stage_poll(node);
         if (!node->is_listed)
@@ -209,7 +209,7 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
             board->polls_from = place + 1;
             return 1;
         }
-        /* Stages behind one that may not begin may not begin either. */
+        /* If a stage may not begin, the stages behind it may not either. */
         if (node->state != XYL_NODE_NUMBERED ||
             (node->has_input && node->pieces_begun == 0))
             break;
@@ -217,7 +217,8 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
     return 0;
 }
 
-/* Polls the stages of each board in turn, until they have moved enough. */
+/* Polls the stages of each board, at least one, until they have moved enough.
+ */
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;
@@ -242,7 +243,7 @@ static void stage_begin(xyl_node_stage_t *node)
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
 
     if (node->state != XYL_NODE_NUMBERED)
-        engine->polled++; /* its first piece goes on in its turn */
+        engine->polled++; /* the next poll runs its first piece */
     engine->polled += stage_poll(node);
 }
 
@@ -264,7 +265,7 @@ static void strand_worked(xyl_event_t *event)
     stage_begin(node);
 }
 
-/* No strand waits for an executor's work of the run before. */
+/* Forgets the works that executors had in the previous run. */
 static void reset_works(const xyl_node_stage_t *node)
 {
     uint32_t i, k;
@@ -302,7 +303,7 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
-/* 1: the stage passes on the operation's own memory; the user need not wait. */
+/* 1: no user waits for the stage: it passes on the operation's own memory. */
 static int is_for_others(const xyl_stage_t *stage)
 {
     return stage->operation->is_holding && stage->reads == XYL_ROLE_SCRATCH &&
@@ -326,7 +327,7 @@ static void node_start(xyl_stage_t *stage)
     stage->operation->request.context->engine.polled +=
         xyl_node_number(node->board);
     if (node->gate.may_go != NULL)
-        stage->operation->request.context->engine.polled++; /* others' input */
+        stage->operation->request.context->engine.polled++; /* it may be open */
     if (is_for_others(stage))
         xyl_stage_release(stage);
     if (!node->has_input || node->input_left != 0)
@@ -334,7 +335,7 @@ static void node_start(xyl_stage_t *stage)
     if (stage->next == NULL)
         stage_begin(node);
     else
-        stage->operation->request.context->engine.polled++; /* again, soon */
+        stage->operation->request.context->engine.polled++; /* poll it soon */
 }
 
 static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
@@ -419,7 +420,7 @@ static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
     uint32_t seat;
 
     if (!node->is_listed || piece->strands_left == 0 ||
-        is_gate_alone(node)) /* another stage knows */
+        is_gate_alone(node)) /* another stage knows whom it waits for */
         return;
     for (seat = 0; seat < board->seats.count && at + 12 < bytes; seat++)
         if (is_missing(node, piece, seat))
@@ -469,8 +470,8 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
 
     assert(TAILQ_EMPTY(&node->board->stages) && stage->next == NULL);
     reset(node);
-    *node->moved = 0;      /* as where stages are polled */
-    stage->shall_keep = 0; /* as if started */
+    *node->moved = 0;      /* as xyl_node_stages_poll does */
+    stage->shall_keep = 0; /* as a start does */
     node->input_left = 0;
     node->has_input = 1;
     if (node->program.is_cut_late)
@@ -504,7 +505,7 @@ uint64_t xyl_node_stage_number(const xyl_stage_t *stage)
 
 /* ---- planning ---- */
 
-/* Bytes of a step in all pieces, at most. */
+/* The bytes that a step moves in all pieces, at most. */
 static uint64_t bytes_in_all(const xyl_node_program_t *program,
                              const xyl_step_t *step)
 {
@@ -562,8 +563,8 @@ static int step_marks(const xyl_step_t *step, uint32_t own)
            step->to.buffer == XYL_BUFFER_BOARD;
 }
 
-/* Finds what the stage knows of its program's steps, and counts the bytes that
- * they copy to the result. 1: a step has pairs. */
+/* Sets is_plain and marks_pieces by the program's steps, and counts the bytes
+ * that the steps copy to the result. 1: a step has pairs. */
 static int survey(xyl_node_stage_t *node, const xyl_node_program_t *program)
 {
     const xyl_step_t *step = program->steps, *end = step + program->count;
@@ -582,7 +583,7 @@ static int survey(xyl_node_stage_t *node, const xyl_node_program_t *program)
     return has_pairs;
 }
 
-/* Counts the strands that have steps; a gate has a strand of its own. */
+/* Counts the strands that have steps; a gate's strand does not count. */
 static void strands_count(xyl_node_stage_t *node)
 {
     uint32_t i, first = node->program.first_steps, end;
@@ -601,7 +602,7 @@ static void strands_count(xyl_node_stage_t *node)
     }
 }
 
-/* Adds an executor's work for each strand. */
+/* Adds a work for each strand, by which an executor serves the strand. */
 static xylem_status_t add_works(xyl_node_stage_t *node)
 {
     uint32_t i, k, strands = node->program.strands;
@@ -673,7 +674,7 @@ void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside)
     first->program.board_bytes = at + node->program.board_bytes;
 }
 
-/* 1: the program only adds up, collects, and copies from the window. */
+/* 1: all steps are COMBINE, COLLECT, or copies from the window. */
 static int adds_up(const xyl_node_program_t *program)
 {
     const xyl_step_t *step;

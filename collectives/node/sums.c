@@ -35,7 +35,7 @@ static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
     return spare_address(sum, cell - XYL_COMBINE_FIRST_SPARE);
 }
 
-/* Where this seat has what belongs to byte `at` of the sums. */
+/* The address of this seat's contribution to byte `at` of the sums. */
 static const char *own_address(const xyl_node_sum_t *sum, uint64_t at)
 {
     return sum->own + (sum->own_has_numbers
@@ -125,7 +125,7 @@ static xyl_combine_piece_t combine_piece_of(const xyl_node_sum_t *sum)
         .full = flags_of(sum)};
 }
 
-/* 1: this work completes the sum in its cell, which is to hold numbers then. */
+/* 1: this work completes the sum in the cell, and leaves numbers there. */
 static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
 {
     uint32_t count = combine->count;
@@ -135,16 +135,16 @@ static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
            count == sum->board->seats.count;
 }
 
-/* Numbers or sums. */
+/* Numbers of the user, or sums of them (data/binned.h). */
 typedef struct operand {
     int has_numbers;
     const char *at;
 } operand_t;
 
-/* What a cell holds from byte `done` of sums on. If no seat brings sums, a
- * single contribution stays as numbers, at the end of the cell: the seat that
- * makes sums of them writes from the beginning of the cell, and overwrites no
- * number before it is read. */
+/* The content of a cell from byte `done` of its sums on. If no seat brings
+ * sums, a cell with a single contribution has numbers, at its end. The seat
+ * that makes sums of these writes from the cell's beginning on, and overwrites
+ * no number before it has read that number. */
 static operand_t partial_of(const xyl_node_sum_t *sum, uint32_t segment,
                             uint32_t cell, uint32_t count, uint64_t done)
 {
@@ -158,7 +158,7 @@ static operand_t partial_of(const xyl_node_sum_t *sum, uint32_t segment,
                               xyl_binned_elements(binned, done)};
 }
 
-/* to = left + right, sums or numbers. */
+/* to = left + right, each of them sums or numbers. */
 static sum_part_t numbers_added(const xyl_node_sum_t *sum, char *to,
                                 int to_numbers, operand_t left, operand_t right)
 {
@@ -175,7 +175,7 @@ static sum_part_t numbers_added(const xyl_node_sum_t *sum, char *to,
     return (sum_part_t){combiner, to, left.at, right.at};
 }
 
-/* As combine_part, if this seat's own contribution is numbers. */
+/* combine_part for a seat that contributes numbers. */
 static sum_part_t numbers_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
@@ -200,7 +200,7 @@ static sum_part_t numbers_part(const xyl_node_sum_t *sum,
         ends, left, right);
 }
 
-/* The work that the step has to do on the cell that this seat has. */
+/* The next work on the cell that this seat has taken. */
 static sum_part_t combine_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
@@ -227,7 +227,7 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
     xyl_sum_next_t next;
     sum_part_t part;
 
-    /* A look around in vain is not counted as work. */
+    /* A seat that only looks for a cell does no work. */
     *did += at->combine.state != XYL_COMBINE_PASS;
     do /* ends when a cell is taken, or none can be */
         next = xyl_combine_step(&piece, sum->ready, &at->combine);
@@ -251,8 +251,8 @@ static uint64_t cell_bytes(const xyl_node_sum_t *sum)
 _Static_assert((int)XYL_SHM_POOL_NAME_MAX <= (int)XYL_PAIRS_RUN_MAX,
                "names of runs fit into words of cells");
 
-/* Takes a run of the node's pool, for cells that the window has no room for. It
- * is the first free one, as few are used at any time. */
+/* Takes a run of the node's pool, for cells that have no room in the window.
+ * Few runs are used at any time, so the pool gives the first free one. */
 static uint32_t run_take(void *arg)
 {
     const xyl_node_sum_t *sum = arg;
@@ -287,7 +287,7 @@ static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
         .cells = sum->step->sum.cells,
         .runs = {sum, run_take, run_give},
         .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
-        /* The root has the result to copy while others work. */
+        /* The root copies the result while other seats combine. */
         .follows = root == XYL_BOARD_ALL || (root != seats->own && sum->stays),
         .full = flags_of(sum)};
 }
