@@ -22,9 +22,9 @@ typedef struct xyl_shm_node_chunk {
 
 typedef struct xyl_shm_node_heap {
     int fd;           /* borrowed */
-    uint64_t at;      /* where in the file the heap begins */
+    uint64_t at;      /* byte of the file at which the heap begins */
     uint64_t bytes;   /* of all chunks */
-    uint64_t reaches; /* bytes of the file from there; it never shrinks */
+    uint64_t reaches; /* bytes of the file from `at` on; never shrinks */
     xyl_shm_node_chunk_t *chunks;
     pthread_mutex_t lock;
 } xyl_shm_node_heap_t;
@@ -37,8 +37,8 @@ void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes);
 /* `memory` was returned by xyl_shm_node_heap_alloc. */
 void xyl_shm_node_heap_free(xyl_shm_node_heap_t *heap, void *memory);
 
-/* The number of a byte, and the byte of a number. UINT64_MAX and NULL: not all
- * `bytes` are in one chunk. */
+/* The number of the byte at `memory`, and the address of byte `number`.
+ * UINT64_MAX and NULL: not all `bytes` are in one chunk. */
 uint64_t xyl_shm_node_heap_number(xyl_shm_node_heap_t *heap, const void *memory,
                                   size_t bytes);
 const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
@@ -46,15 +46,15 @@ const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
 
 /* Another process's heap, mapped in this process. */
 typedef struct xyl_shm_node_view {
-    struct xyl_shm_node_view *older; /* smaller ones, still in use */
+    struct xyl_shm_node_view *older; /* a smaller view, still in use */
     uint64_t bytes;
-    uint64_t there; /* of these, known to be in the file */
+    uint64_t there; /* of `bytes`, known to be in the file */
     char *memory;
 } xyl_shm_node_view_t;
 
 /* The address of byte `number` of another process's heap, with `bytes` behind
- * it. The heap begins at `at` of the file `fd`. NULL: it cannot be mapped, or
- * the file is shorter, and the system ends a process that reads beyond its end.
+ * it. The heap begins at `at` of the file `fd`. NULL: the heap cannot be
+ * mapped, or the file is shorter: a read beyond its end would end this process.
  * Addresses stay valid until xyl_shm_node_view_fini. */
 const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
                               uint64_t number, size_t bytes);

@@ -25,7 +25,7 @@ typedef struct xyl_shm_node_header {
     uint64_t stride;
     uint32_t entries;
     uint32_t members_max;
-    _Atomic uint32_t may_sleep; /* 1: some member may; final when all joined */
+    _Atomic uint32_t may_sleep; /* 1: a member may; final when all joined */
     char pad[XYL_SHM_NODE_LINE - 28];
     /* How many members sleep; rarely written, so mostly in every cache. */
     _Atomic uint64_t sleepers;
@@ -73,7 +73,7 @@ struct xyl_shm_node {
     xyl_shm_t shm; /* first */
     xyl_shm_node_params_t params;
     xyl_shm_node_layout_t layout;
-    xyl_shm_trouble_t trouble;  /* in creating */
+    xyl_shm_trouble_t trouble;  /* of xyl_shm_node_create */
     xyl_shm_member_t offer;     /* without the rank */
     int own_fd;                 /* this process's file; -1: none */
     int wake[2];                /* this process's pipe: read, write */
@@ -111,8 +111,8 @@ xyl_shm_node_entries(const xyl_shm_node_t *node)
     return (void *)(node->head + node->layout.directory);
 }
 
-/* Opens the file that a process of the node offered as its descriptor `fd`; -1
- * with errno. ENOENT if the descriptor has another inode by now. */
+/* Opens the file that process `pid` offered as its descriptor `fd`. Returns -1
+ * with errno; ENOENT if the descriptor has another inode by now. */
 int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
 
 /* 1: the file's header equals that of this process's own file. */
@@ -130,8 +130,8 @@ void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes);
 /* Unmaps all regions. */
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
-/* Opens the pipes that wake members. Later the system may refuse: a process
- * that has changed its user may not open descriptors of others. */
+/* Opens the pipes that wake members. This is done early, because a process that
+ * has changed its user may not open descriptors of other processes. */
 void xyl_shm_node_wakes_open(xyl_shm_node_t *node);
 void xyl_shm_node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                       const uint32_t *readers, uint32_t count);

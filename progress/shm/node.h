@@ -46,7 +46,7 @@ typedef struct xyl_shm_node_params {
 typedef struct xyl_shm_member {
     uint32_t rank;
     int32_t pid;
-    int32_t memory_fd; /* numbers in that process; -1: it has none */
+    int32_t memory_fd; /* descriptors of `pid`; -1: it has none */
     int32_t wake_fd;
     uint64_t memory_inode; /* tell a reused number from these descriptors */
     uint64_t wake_inode;

@@ -1,6 +1,6 @@
 /* The windows of a node, for all of its teams: memory in which ranks run ahead
- * of each other. Any rank takes and frees windows, without a lock: a rank that
- * is held up or killed in the middle of this blocks no other.
+ * of each other. Any rank takes and frees windows, without a lock. So a rank
+ * that is held up or killed while it does so blocks no other rank.
  *
  * The pool is cut into banks, and each bank into 64 grains; the bank's word has
  * a bit per taken grain. A window is a run of grains of one bank; one swap
@@ -68,7 +68,7 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
 /* The same for a short window, in no particular place; names go up to
  * NAME_MAX. */
 uint32_t xyl_shm_pool_take_part(const xyl_shm_pool_t *pool, size_t bytes);
-/* Any one rank frees a window, once, with the same bytes. */
+/* Frees a window taken for as many bytes. Any rank may call this, once. */
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes);
 /* 1: a window of that name and size can exist. Not for parts of grains. */

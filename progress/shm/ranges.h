@@ -1,6 +1,6 @@
 /* Hands out ranges of some memory without touching it: the records lie
- * elsewhere. First fit; neighbouring free ranges are merged. For few and large
- * ranges: taking and giving back walk along a list. */
+ * elsewhere. Takes the first free range that fits, and merges neighbouring free
+ * ranges. For few and large ranges, as take and give walk along a list. */
 #ifndef XYL_PROGRESS_SHM_RANGES_H
 #define XYL_PROGRESS_SHM_RANGES_H
 
@@ -11,10 +11,10 @@
 typedef struct xyl_range xyl_range_t;
 
 typedef struct xyl_ranges {
-    xyl_range_t *first; /* by place; together they hold all bytes */
+    xyl_range_t *first; /* sorted by place; the ranges cover all bytes */
 } xyl_ranges_t;
 
-/* One free range, 0 ... bytes - 1. 0: no memory. */
+/* Begins with one free range, 0 ... bytes - 1. Returns 0: no memory. */
 int xyl_ranges_init(xyl_ranges_t *ranges, uint64_t bytes);
 void xyl_ranges_fini(xyl_ranges_t *ranges);
 

@@ -1,8 +1,8 @@
 /* Memory that the ranks of a node share. Stages lay their own structures out in
  * this memory, copy as runtime/base/observer.h says, and signal each other by
- * flags: words with one writer, whose values only grow. A stage that keeps to
- * this and polls its flags from an engine source also runs in the simulator, on
- * ordinary memory, with the time charged that copies and flags take.
+ * flags. A flag is a word with one writer, and its values only grow. If such a
+ * stage polls its flags from an engine source, it also runs in the simulator,
+ * on ordinary memory; the simulator charges the time of copies and flags.
  *
  * Ranks here are ranks of the job. The progressing thread calls all functions,
  * except attach and detach (any thread, one at a time), and heap_alloc and
@@ -29,8 +29,8 @@ typedef struct xyl_shm_ops {
     /* Takes the page faults of this memory now, all together, which is cheaper.
      * NULL: the memory has no faults. */
     void (*prepare)(xyl_shm_t *shm, void *memory, size_t bytes);
-    /* A rank that sees `value` by `get` sees everything written before. Wakes
-     * those of the `count` readers that sleep. */
+    /* A rank that sees `value` by `get` sees all that was written before it.
+     * Wakes each of the `count` readers that sleeps. */
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                 const uint32_t *readers, uint32_t count);
     /* NULL: a load; see xyl_shm_get. */
@@ -70,12 +70,12 @@ struct xyl_shm {
     /* A rank with at most so many keys attached at once has room for each,
      * whatever the other ranks attach. */
     uint32_t keys_max;
-    /* How often a rank looks again, per rank whose turn comes before its own,
-     * before it does work that such a rank may be about to do; 0: never. */
+    /* Work that any of several ranks can do has an order of turns. A rank looks
+     * so often, per rank before it, whether the work is done; 0: never. */
     uint32_t patience;
 };
 
-/* Between two looks at a word that another rank is about to write. */
+/* Called between two looks at a word that another rank is about to write. */
 static inline void xyl_shm_pause(void)
 {
 #if defined(__x86_64__)
@@ -88,8 +88,8 @@ static inline void xyl_shm_pause(void)
 static inline uint64_t xyl_shm_get_by(xyl_shm_get_fn get, xyl_shm_t *shm,
                                       const _Atomic uint64_t *flag)
 {
-    /* Sequentially consistent for a rank that is about to sleep; this costs no
-     * more than an acquire. */
+    /* A rank that is about to sleep needs the load to be sequentially
+     * consistent; that costs no more than an acquire. */
     return get == NULL ? atomic_load(flag) : get(shm, flag);
 }
 

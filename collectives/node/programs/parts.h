@@ -1,4 +1,4 @@
-/* Shared by the writers of node programs. */
+/* Helpers of the functions that write node programs. */
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
@@ -8,7 +8,7 @@
 #include "collectives/node/parcel.h"
 #include "collectives/node/program.h"
 
-/* Answers of `lacks` (see xyl_algorithm_t). */
+/* Texts that `lacks` returns (see xyl_algorithm_t). */
 #define xyl_node_lacks_data "needs a message that is not empty"
 #define xyl_node_lacks_room "needs more room, see XYLEM_NOISE_BUDGET"
 
@@ -28,7 +28,7 @@ static inline uint64_t xyl_node_cut_length(uint64_t bytes, xyl_node_cut_t cut)
     return bytes < cut.most ? bytes : cut.most;
 }
 
-/* Bytes of a segment: as the problem asks, else by `cut`; `room` at most. */
+/* Bytes of a segment: as the problem asks, else by `cut`; at most `room`. */
 static inline uint64_t xyl_node_segment_of(const xyl_problem_t *problem,
                                            xyl_node_cut_t cut, uint64_t room)
 {
@@ -81,7 +81,7 @@ static inline uint64_t xyl_node_block_at(const xyl_problem_t *problem,
     return xyl_problem_block_at(problem, seat) * problem->element_bytes;
 }
 
-/* The same for blocks that are sent, where both buffers have several. */
+/* The same for the buffer of sent blocks, where both buffers have several. */
 static inline uint64_t xyl_node_send_block(const xyl_problem_t *problem,
                                            uint32_t seat)
 {
@@ -109,7 +109,7 @@ static inline uint64_t xyl_node_block_max(const xyl_problem_t *problem)
     return most;
 }
 
-/* Bytes of a block that go in pieces behind the first. */
+/* Bytes of a block of `bytes` that go in pieces behind the first. */
 static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                                      uint64_t bytes)
 {
@@ -118,7 +118,7 @@ static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                : 0;
 }
 
-/* Whole lines in one of so many parts of a window. */
+/* Bytes of one of `parts` equal parts of a window, in whole lines. */
 static inline uint64_t xyl_node_room(const xyl_problem_t *problem,
                                      uint64_t parts)
 {
@@ -126,8 +126,8 @@ static inline uint64_t xyl_node_room(const xyl_problem_t *problem,
            XYL_BOARD_LINE_BYTES;
 }
 
-/* Cuts blocks into pieces with room for `room` bytes of each; late, if a seat
- * knows only its own blocks. A block that stays in place does not count. */
+/* Cuts blocks into pieces with room for `room` bytes of each; by cut_late, if a
+ * seat knows only its own blocks. Blocks that stay in place do not count. */
 static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t room)
@@ -154,8 +154,8 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
 }
 
 /* Sets `hands_over` for `bytes` of input that one seat, or few, combine or copy
- * out at once. Its blocks of `block` bytes must be long, as blocks that share a
- * line would be in each other's way. */
+ * out at once. Its blocks of `block` bytes must be long, because seats that use
+ * blocks in one line disturb each other. */
 static inline void xyl_node_hand_over(const xyl_problem_t *problem,
                                       xyl_node_program_t *program,
                                       uint64_t bytes, uint64_t block)
@@ -223,7 +223,7 @@ static inline uint64_t xyl_node_unpooled(const xyl_problem_t *problem)
                               xyl_node_all_wait(problem));
 }
 
-/* Bytes of each seat's cell, at least a line; beside the slots if it fits. */
+/* Bytes of each seat's cell: at least a line; beside the slots if lines fit. */
 static inline uint64_t xyl_node_cell(const xyl_problem_t *problem)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
@@ -304,7 +304,7 @@ static inline void xyl_node_take(xyl_node_program_t *program,
 
 enum { XYL_NODE_READ_KIB_MAX = 1 << 30 };
 
-/* Blocks of so many bytes and more are read: K KiB of node_read:K. */
+/* Blocks of at least so many bytes are read: K KiB in node_read:K. */
 static inline uint64_t xyl_node_read_from(const xyl_problem_t *problem,
                                           uint32_t preset)
 {
@@ -318,7 +318,7 @@ static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)
     return problem->node.share_bytes != 0 && bytes >= problem->node.share_bytes;
 }
 
-/* This seat posts `count` after `wait`: it reads no input any more. */
+/* This seat posts `count` after `wait`, to say that it reads no more input. */
 static inline void xyl_node_has_read(xyl_node_program_t *program,
                                      xyl_wait_t wait, uint32_t count)
 {
@@ -337,9 +337,9 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
                           xyl_post_nothing());
 }
 
-/* The end of a program, if inputs are read in their seats' memory: this seat
- * says after `wait`, by `count`, that it reads no input any more, and stays
- * until all others have said so. */
+/* Ends a program, if inputs are read in their seats' memory: after `wait` this
+ * seat says, by `count`, that it reads no more input, and stays until all other
+ * seats have said so. */
 static inline void xyl_node_end_reading(xyl_node_program_t *program,
                                         xyl_wait_t wait, uint32_t count)
 {
@@ -371,19 +371,19 @@ static inline void xyl_node_scan_plan(const xyl_problem_t *problem,
 
 /* ---- needs (see xyl_algorithm_t.lacks) ---- */
 
-/* For blocks that are handed by parcels. */
+/* Of algorithms that hand blocks by parcels. */
 static inline const char *xyl_node_parcels_lack(const xyl_problem_t *problem)
 {
     return problem->node.is_level ? "is no level of several" : NULL;
 }
 
-/* For blocks of which all seats must know the longest. */
+/* Of algorithms in which all seats must know the longest block. */
 static inline const char *xyl_node_lengths_lack(const xyl_problem_t *problem)
 {
     return xyl_node_hands(problem) ? "needs lengths that all ranks know" : NULL;
 }
 
-/* allreduce_first.c: for messages that are not cut. */
+/* allreduce_first.c: of algorithms that do not cut messages. */
 const char *xyl_node_whole_lacks(const xyl_problem_t *problem);
 /* reduce_pairs.c */
 const char *xyl_node_pairs_lack(const xyl_problem_t *problem);
@@ -395,14 +395,14 @@ const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem);
 uint64_t xyl_node_bcast_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
-/* Adds the step that publishes a segment, or copies the root's. */
+/* Adds the step that publishes a segment, or copies a published one out. */
 xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                                    xyl_node_program_t *program,
                                    uint32_t segment, int publishes);
 
 /* ---- parts of other programs ---- */
 
-/* Adds the step that copies this seat's own block, `bytes` at once. */
+/* Adds the step that copies this seat's own block, `bytes` per piece. */
 static inline void xyl_node_copy_own(const xyl_problem_t *problem,
                                      xyl_node_program_t *program,
                                      xyl_position_t to, xyl_position_t from,
@@ -417,7 +417,7 @@ static inline void xyl_node_copy_own(const xyl_problem_t *problem,
  * blocks together in RECV. */
 void xyl_node_allgather_in(const xyl_problem_t *problem,
                            xyl_node_program_t *program);
-/* reduce_direct.c: inputs that each receiver combines by itself. */
+/* reduce_direct.c: each receiver combines all inputs by itself. */
 uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program);
@@ -442,7 +442,7 @@ void xyl_node_write_results(const xyl_problem_t *problem,
                             xyl_node_program_t *program);
 
 /* 1: blocks of an alltoall may be read in their senders' memory. If lengths
- * vary no seat knows where its blocks lie there. */
+ * vary, a receiver does not know where its block lies there. */
 static inline int xyl_node_alltoall_shares(const xyl_problem_t *problem)
 {
     return !xyl_node_is_cut_late(problem) &&
