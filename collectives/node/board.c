@@ -139,7 +139,6 @@ static _Atomic uint64_t *furthest(const xyl_board_t *board)
     return come_count(board) + 3;
 }
 
-/* Any thread. */
 int xyl_board_is_complete(const xyl_board_t *board)
 {
     return xyl_board_get(board, come_count(board)) == board->seats.count;

@@ -1,14 +1,14 @@
 /* A node program: what one seat of a board does in a collective, as steps in a
  * few strands. A strand is a list of steps, done one after the other; strands
- * know nothing of each other. A step waits for one thing, moves or combines
- * bytes, and posts one thing. Node algorithms are pure functions that write
- * programs; the node stage runs them, once per piece of the collective.
+ * go on in any order. A step waits for one thing, moves or combines bytes, and
+ * posts one thing. Node algorithms are pure functions that write programs; the
+ * node stage runs a program, once per piece of the collective.
  *
  * A seat publishes the bytes that others read: short ones beside the count in
  * its line, longer ones as its input in the piece's window. The programs say
  * which seat reads and combines what. No seat waits for its readers, because
- * the board keeps the window until all seats have retired the piece. Only an
- * alltoall in rounds and leaders of groups write several times to a place. But
+ * the board keeps the window until all seats have retired the piece. Exceptions
+ * are an alltoall in rounds and leaders of groups, which use a place again. But
  * if `shares` is set and the others can see the memory of a seat's input, they
  * read the input there, and it is not copied. That seat ends only when all have
  * said that they are done with it; every seat says so, whichever seats share.
@@ -292,7 +292,7 @@ typedef struct xyl_node_program {
     int is_cut_late;
     uint32_t first_strands, first_steps; /* counts, of the first piece */
     uint64_t first_bytes; /* of the longest block that the first piece takes */
-    uint64_t largest;     /* bytes of this seat's blocks for other pieces */
+    uint64_t largest;     /* bytes of the longest own block for other pieces */
     uint64_t *told;       /* [seats] what each has told; NULL: it is not kept */
     uint64_t room;  /* bytes for a block in a piece, or for a part of a handed
                        block; whole lines */
@@ -329,8 +329,7 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
 /* Adds a step that waits for nothing and posts nothing; valid until the next
- * step is added. Without memory the program lacks it, and its status says so.
- */
+ * step is added. Without memory the program lacks it; its status says so. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
