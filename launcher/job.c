@@ -39,8 +39,8 @@ typedef struct job_rank {
     pid_t pid; /* also its process group */
     unsigned streams_open;
     xyl_stream_t streams[RANK_STREAMS]; /* its output and error */
-    struct event *settle; /* the grace of processes left behind has passed */
-    bool stood_in;        /* a stand-in has been started for it */
+    struct event *settle; /* ends the grace of processes left behind */
+    bool stood_in;        /* a stand-in (launcher.h) was started for it */
     pid_t stand_in;       /* the stand-in that runs; 0: none */
 } job_rank_t;
 
@@ -157,12 +157,12 @@ static void grace_over(evutil_socket_t fd, short events, void *arg)
     xyl_job_t *job = arg;
     (void)fd;
     (void)events;
-    /* All ranks have ended, but no reader takes their output, some of which may
-     * still be in their pipes. A user who stops a job does not wait for it. */
+    /* Leaves output that no reader takes when all ranks have ended, some of it
+     * still in their pipes: a user who stops a job does not wait for it. */
     if (job->left == 0 || (job->running == 0 && job_is_stuck(job)))
         (void)event_base_loopbreak(job->base);
     job_signal(job, SIGKILL);
-    grace_start(job); /* again, for the case above */
+    grace_start(job); /* to look for such output again */
 }
 
 static void timeout_over(evutil_socket_t fd, short events, void *arg)
@@ -232,8 +232,8 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
 /* ------------------------------------------------------------------------ */
 /* Missed ranks                                                             */
 
-/* Whether a rank runs and uses PMIx: it may wait for a rank that PMIx does not
- * know. A job that never uses PMIx starts no stand-ins. */
+/* Whether a running rank uses PMIx: it may wait for a rank that PMIx does not
+ * know. A job whose ranks never use PMIx needs no stand-ins. */
 static bool job_waits(const xyl_job_t *job)
 {
     for (unsigned i = 0; i < job->options->ranks; i++) {
@@ -318,8 +318,8 @@ static void rank_stream_closed(void *arg)
         rank_finish(rank);
 }
 
-/* The grace has passed, and processes that the rank has left behind still hold
- * its outputs. */
+/* Kills processes that the rank has left behind: the grace has passed, and they
+ * still hold its outputs. */
 static void rank_settle(evutil_socket_t fd, short events, void *arg)
 {
     job_rank_t *rank = arg;
@@ -357,8 +357,8 @@ static void rank_look(job_rank_t *rank, bool only_killed)
         rank_exited(rank, &info);
 }
 
-/* Judges ranks that were killed first, as their deaths may be why other ranks
- * gave up. */
+/* Judges killed ranks before all others, which may have given up because of
+ * these deaths. */
 static void child_ended(evutil_socket_t fd, short events, void *arg)
 {
     xyl_job_t *job = arg;

@@ -5,7 +5,7 @@
  * gathered the data of all ranks, and the server has nothing to add.
  *
  * Threads: the thread of the PMIx library calls the functions named client_*.
- * The lock guards what they record. A rank is answered after that, so the
+ * The lock guards what they record. They answer the rank afterwards, so the
  * server knows what a rank did before the rank can end. */
 #include "launcher/launcher.h"
 
@@ -39,7 +39,7 @@ struct xyl_server {
     int wake_fd;
     bool initialized;
     pmix_nspace_t nspace;
-    char directory[512]; /* of the PMIx library; "" if not made */
+    char directory[512]; /* for files of the PMIx library; "": not made */
     pthread_mutex_t lock;
     bool aborted;      /* the lock guards this member and the next ones */
     xyl_abort_t abort; /* valid if aborted */
@@ -127,7 +127,7 @@ static pmix_status_t client_fence(const pmix_proc_t procs[], size_t procs_count,
     return PMIX_SUCCESS;
 }
 
-/* PMIx asks for data of ranks of other servers, which do not exist. */
+/* PMIx asks for data of ranks of other servers; this job has one server. */
 static pmix_status_t client_modex(const pmix_proc_t *proc,
                                   const pmix_info_t info[], size_t infos,
                                   pmix_modex_cbfunc_t done, void *arg)
@@ -147,9 +147,9 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* Whether PMIx has read all messages of a rank that has ended; they may still
- * lie in its connection. If PMIx does not report the end of the connection, it
- * is assumed after a while. */
+/* Whether PMIx has read all messages of a rank that has ended: some may still
+ * be in the connection. After SILENT_AFTER_S this is assumed, even if PMIx has
+ * not reported the end of the connection. */
 static bool client_is_silent(const client_t *client, time_t now)
 {
     enum { SILENT_AFTER_S = 2 };
@@ -157,9 +157,9 @@ static bool client_is_silent(const client_t *client, time_t now)
            now - client->ended_at > SILENT_AFTER_S;
 }
 
-/* Reads the ranks that have ended, in order, up to the first that may still
- * have messages. A later rank may have ended because of that one, so no rank is
- * told of it yet. */
+/* Reads the ranks that have ended, in order, up to the first rank that may
+ * still have messages. Later ranks may have ended because of that rank, so they
+ * come afterwards. */
 static size_t ended_read(xyl_server_t *server, uint32_t *ranks)
 {
     const time_t now = seconds_now();
@@ -507,9 +507,9 @@ static int library_init(xyl_server_t *server)
     return 0;
 }
 
-/* Draws a secret name for the job. PMIx believes any process that connects over
- * TCP which user it is. Only the job's ranks know the name, from their
- * environment, which other users cannot read. */
+/* Draws a secret name for the job, as PMIx believes the user that a process
+ * names when it connects over TCP. Only the job's ranks know the name, from
+ * their environment, which other users cannot read. */
 static int name_draw(xyl_server_t *server)
 {
     uint64_t secret[2];
@@ -605,8 +605,8 @@ void xyl_server_ended(xyl_server_t *server, unsigned rank)
 /* ------------------------------------------------------------------------ */
 /* Environment                                                              */
 
-/* Sets or replaces NAME=VALUE. As in PMIx, which may also make it longer, an
- * environment is an array from malloc of strings from malloc. */
+/* Sets or replaces NAME=VALUE. An environment is an array from malloc of
+ * strings from malloc, as in PMIx, which may make it longer. */
 static int environment_set(char ***env, const char *setting)
 {
     const size_t name_bytes = strcspn(setting, "=") + 1;
@@ -665,7 +665,7 @@ int xyl_server_environment(xyl_server_t *server, unsigned rank,
         failed = environment_set(&env, settings[i]);
     if (failed == 0 && PMIx_server_setup_fork(&proc, &env) != PMIX_SUCCESS)
         failed = -1;
-    /* A client takes this name for that of its node, and looks the node up. */
+    /* A client looks its node up by this name. */
     if (failed == 0)
         failed = environment_set(&env, host);
     if (failed != 0) {

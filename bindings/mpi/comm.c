@@ -1,11 +1,11 @@
-/* Communicators: an attribute keeps the team of each, and whether its calls are
- * taken.
+/* Communicators: an attribute of each keeps its team and its state:
  *
  *   NEW      the ranks have not yet asked each other for a team
  *   JOINING  a duplicate whose team is made while the program goes on
  *   READY    there is a team; the binding takes all selected calls
- *   HOST     not all of its ranks have a context; for good if it is an
- *            inter-communicator or has ranks of another job
+ *   HOST     the host gets the calls: for good those of inter-communicators, of
+ *            ranks of another job, and with the binding off; else until all of
+ *            its ranks have a context
  *
  * The state changes only in calls that may block, which all ranks of the
  * communicator make in the same order, and only by what all ranks have told
@@ -94,7 +94,7 @@ int xmpi_comms_open(void)
                                         NULL) != MPI_SUCCESS;
 }
 
-/* Forgets every communicator. */
+/* Makes each thread forget the communicator that it used last. */
 void xmpi_comms_close(void)
 {
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
@@ -135,7 +135,7 @@ static xmpi_comm_t *comm_new(MPI_Comm handle)
     return comm;
 }
 
-/* `is_of_parent`: all its ranks are in a communicator that is of the job. */
+/* `is_of_parent`: the ranks are of the job, as those of its parent are. */
 static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
 {
     xmpi_comm_t *comm = comm_new(handle);
@@ -203,7 +203,7 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
 
 /* ---- teams ---- */
 
-/* All ranks find the same result: they have the same rows. */
+/* All ranks find the same, as they have the same rows. */
 static int all_are_connected(const row_t *rows, int size)
 {
     int i;
@@ -283,7 +283,7 @@ static void comm_has_team(xmpi_comm_t *comm)
         comm->calls_to_retry *= 2;
 }
 
-/* Collective over the communicator; the same result on all ranks. */
+/* Asks the other ranks for a team. Collective; the same result on all ranks. */
 static void comm_ask(xmpi_comm_t *comm)
 {
     xylem_context_t *context = xmpi_context();
@@ -316,14 +316,14 @@ void xmpi_comm_connect(MPI_Comm handle)
 /* ---- duplicates ---- */
 
 /* MPI_Comm_idup makes the host's communicator and, beside it, the team. The
- * copied attribute hands the team to the communicator, since no code knows the
- * handle before the end. The first use waits for the team; the wait is short,
- * as all ranks have called MPI_Comm_idup by then. */
+ * copied attribute hands the team to the communicator, as no code knows the new
+ * handle before MPI_Comm_idup has ended. The first use waits for the team; the
+ * wait is short, as all ranks have called MPI_Comm_idup by then. */
 static pthread_mutex_t joining_lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, xmpi_comm) joining_all;
 static _Atomic uint32_t joining_count;
 
-/* The lock is held. 1: making the team has ended, with or without success. */
+/* 1: the duplicate's team has been made, or has failed. The lock is held. */
 static int comm_has_joined(xmpi_comm_t *comm)
 {
     if (comm->joining == NULL)
@@ -586,8 +586,8 @@ enum {
     CONNECTS = 2 /* it may also connect the job */
 };
 
-/* Called before the host makes the communicator. If the parent spans the job,
- * this is the last chance to connect a program that uses only its parts. */
+/* Called before the host makes the communicator. A program may use only parts
+ * of a parent that spans the job, so this is the last chance to connect it. */
 static source_t source_of(MPI_Comm handle, int how)
 {
     xmpi_comm_t *parent = xmpi_comm_find(handle);

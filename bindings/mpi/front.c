@@ -1,6 +1,6 @@
 /* The front exports every name of MPI's that the binding takes over; each is a
  * jump through a slot. At first all slots lead to xmpi_resolve(), which finds
- * the MPI of the process, however and whenever it was loaded, and fills them.
+ * the process's MPI, however and whenever that was loaded, and fills the slots.
  *
  * MPI_NAME and PMPI_NAME are the same function: Open MPI's Fortran functions
  * and profiling tools call PMPI_NAME. The binding itself calls the MPI library
@@ -28,9 +28,9 @@
 
 /* ---- slots and jumps ---- */
 
-/* Programs look for one function to know whether the library has sessions, or
- * communicators that survive deaths of ranks. The front for libraries of MPI-3,
- * which have neither, leaves these functions out. */
+/* A program may look for a function to learn whether the library has sessions,
+ * or communicators that survive deaths of ranks. Libraries of MPI-3 have
+ * neither, so the front for them leaves these functions out. */
 #ifdef XMPI_FRONT_OF_3
 #define NAMES_OF_4(X)
 #define EXTENSIONS(X)
@@ -90,7 +90,7 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 #else
 #error "the jumps of this processor are not written"
 #endif
-/* MPI_NAME and PMPI_NAME: through the slot, which at first leads behind it. */
+/* MPI_NAME and PMPI_NAME jump through the slot; at first it leads to LAZILY. */
 #define JUMP(MPI, name)                                                        \
     __asm__(".text\n"                                                          \
             ".globl " MPI "_" #name "\n.type " MPI "_" #name ",%function\n"    \
@@ -145,8 +145,8 @@ static struct link_map *owner_of(void *symbol)
                                                                          : NULL;
 }
 
-/* A symbol of any library but this one, in whatever scope that was loaded;
- * NULL: there is none. `*owner_out` has to be NULL before. */
+/* Finds a symbol of any library but this one, in whatever scope the library was
+ * loaded. NULL: there is none. `*owner_out` has to be NULL before. */
 static void *symbol_find(const char *name, struct link_map **owner_out)
 {
     const struct link_map *self = owner_of((void *)(uintptr_t)&symbol_find);
@@ -227,7 +227,7 @@ static void hook_ucx(unsigned (*hook)(void), const void *own, size_t own_bytes)
 
 /* ---- which MPI it is ---- */
 
-enum { VERSION_BYTES = 8192 }; /* as long as in any MPI */
+enum { VERSION_BYTES = 8192 }; /* no MPI has a longer text */
 
 typedef struct host {
     void *library;
@@ -273,7 +273,7 @@ static int host_find(host_t *host)
  * its soname and its version text, since Open MPI, too, had a libmpi.so.12. */
 static const struct {
     const char *soname;
-    const char *says; /* "": anything */
+    const char *says; /* in the version; "": anything */
     const char *module;
 } families[] = {
     {"libmpi.so.40", "Open MPI", "libxylem-mpi-openmpi.so"},
@@ -345,7 +345,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(args);
 }
 
-/* NULL: MPI is used alone. */
+/* Loads and opens the host's module. NULL: MPI is used alone. */
 static void *module_load(const host_t *host)
 {
     static xmpi_front_t front = {NULL, NULL, hook_ucx, slot_take};

@@ -1,4 +1,4 @@
-/* Info keys of communicators, by which a program tells xylem what to do there:
+/* Info keys of communicators: hints that a program gives for calls on them:
  *
  *   xylem_algorithm      "bcast=knomial:4,alltoall=bruck"
  *   xylem_reduce_order   "arrival" or "reproducible"
@@ -134,8 +134,8 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
     return status;
 }
 
-/* Some MPI libraries keep and copy keys that they do not know, even several
- * times each. */
+/* Deletes a key as often as it is there: some MPI libraries keep keys that they
+ * do not know, even several times each. */
 static void key_delete(MPI_Info info, const char *key)
 {
     char said[SAID_BYTES];

@@ -81,7 +81,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 
 /* ---- rules ---- */
 
-/* The first candidate of that kind, whether it pays or not. */
+/* The first candidate of the kind whose rule holds, even if it does not pay. */
 static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
                                                 const xyl_query_t *query,
                                                 xyl_algorithm_kind_t kind)
@@ -107,7 +107,7 @@ static int rule_applies(const xyl_rule_t *rule,
            xyl_algorithm_fits(algorithm, &asked, NULL);
 }
 
-/* The first candidate that fits, of a kind (KINDS: of any). */
+/* The first candidate of the kind (KINDS: of any kind) that fits and pays. */
 static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
                                                   const xyl_query_t *query,
                                                   const xyl_problem_t *problem,
@@ -125,7 +125,7 @@ static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
     return NULL;
 }
 
-/* Levels take no radix here: xyl_fit limits the rule's to the team. */
+/* Lanes take no radix here: xyl_fit limits the rule's to the node's ranks. */
 static xyl_named_t named_by(const xyl_candidate_t *candidate)
 {
     xyl_named_t named = {.algorithm = candidate->algorithm};
@@ -149,7 +149,7 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
     return 1;
 }
 
-/* If no rule names an algorithm: the first schedule of the list. */
+/* Takes the first schedule of the list, when no rule names an algorithm. */
 static int by_list(const xyl_query_t *query, const xyl_problem_t *problem,
                    xyl_decision_t *decision)
 {
@@ -189,8 +189,8 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-/* Settings are for all calls of a program: a call passes over those that do not
- * fit it. */
+/* A setting is for all calls of a program: a call passes over settings that do
+ * not fit it. */
 static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                        const xyl_problem_t *problem, xyl_decision_t *decision)
 {
@@ -220,8 +220,8 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
     }
 }
 
-/* 1: a named algorithm takes its parameters from the tables' first rule of its
- * kind. */
+/* 1: an algorithm of this kind that a call or a setting names takes what it
+ * does not say itself from the tables' first rule of the kind. */
 static int runs_as_ruled(xyl_algorithm_kind_t kind)
 {
     return kind == XYL_ALGORITHM_TREE || kind == XYL_ALGORITHM_LANES;
@@ -244,7 +244,7 @@ static const xyl_algorithm_t *choose_level(const xylem_team_t *team,
     xyl_decision_t decision = {.by = NULL};
     int is_found = by_table(team, &query, problem, &decision);
 
-    assert(is_found); /* the built-in table has one for each */
+    assert(is_found); /* the built-in table has a rule for each query */
     (void)is_found;
     if (radix_out != NULL)
         *radix_out = decision.named.radix;
@@ -271,7 +271,7 @@ static const xyl_algorithm_t *choose_in_memory(const xylem_team_t *team,
     if (named != NULL && xyl_algorithm_fits(named, problem, NULL))
         return named;
     found = candidate_that_fits(team, &query, problem, XYL_ALGORITHM_NODE);
-    assert(found != NULL); /* the built-in table has one for each */
+    assert(found != NULL); /* the built-in table has a rule for each query */
     problem->radix = found->rule->radix;
     return found->algorithm;
 }
@@ -482,7 +482,7 @@ static xyl_other_t other_of_rule(xylem_coll_t coll, const xyl_rule_t *rule)
     return other;
 }
 
-/* Segments four times as short and as long: the tuner's step. */
+/* Plans with segments four times as short, and as long: the tuner's step. */
 static uint32_t other_segments(xylem_coll_t coll, const xyl_choice_t *choice,
                                uint64_t bytes, xyl_other_t *others)
 {

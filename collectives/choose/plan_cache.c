@@ -10,16 +10,16 @@
 #include "collectives/node/tagged.h"
 
 enum {
-    HOMES = 32, /* where a call's places begin */
-    WAYS = 4,   /* places for a call, shared with other calls */
+    HOMES = 32, /* places at which the places for a call may begin */
+    WAYS = 4,   /* places for a call; other calls may share them */
     PLACES = HOMES + WAYS - 1,
-    KEPT_BYTES_MAX = 64 * 1024, /* large plans are cheap beside the work */
+    KEPT_BYTES_MAX = 64 * 1024, /* a larger plan costs less than its run */
     KEPT_MIRRORS_MAX = 1 << 20
 };
 
 /* ---- comparing calls ---- */
 
-/* Flags that may differ from call to call of a plan. */
+/* Flags that may differ between calls that use one plan. */
 #define FLAGS_BOUND ((uint32_t)XYLEM_FLAG_AUTOFREE)
 
 /* The kinds of address that may stand for a buffer; bits. */
@@ -34,7 +34,7 @@ static uint8_t address_kind(const void *address)
                : ADDRESS_BUFFER;
 }
 
-/* Compares arrays by content. Kept arrays that do not matter are NULL. */
+/* Compares arrays by content; a key has NULL for those that do not matter. */
 static int arrays_are_alike(const xylem_coll_args_t *kept,
                             const xylem_coll_args_t *args,
                             const xylem_team_t *team)
@@ -79,8 +79,8 @@ details_are_alike(const xylem_coll_args_t *kept, const xylem_coll_args_t *args,
             arrays_are_alike(kept, args, team));
 }
 
-/* Compares all arguments of a short form, and all that
- * xyl_arguments_check_frame checks; the rest is bound. */
+/* Compares all arguments of a short form but the buffers, which are bound, and
+ * all that xyl_arguments_check_frame checks. */
 static inline int call_is_alike(const xyl_operation_t *operation,
                                 const xylem_coll_args_t *args)
 {
@@ -99,8 +99,8 @@ static inline int call_is_alike(const xyl_operation_t *operation,
             collective->users_exec == xyl_collective_exec(context, args));
 }
 
-/* The same for a plan that runs inside the call of a short form, which has no
- * further arguments but arrays. */
+/* Compares what a plan that runs inside the call depends on. Only short forms
+ * run such plans; they have no further arguments but arrays. */
 static inline int call_may_run_inline(const xyl_operation_t *operation,
                                       const xylem_coll_args_t *args)
 {
@@ -126,12 +126,12 @@ static inline int plan_suits(const xyl_operation_t *operation,
 
 /* ---- places ---- */
 
-/* `kept` is 0, or an operation's address with PLACE_ bits. With PLACE_OWNERS
- * only the engine's owner may read or take the operation; without, any thread
- * takes it by an exchange. */
+/* `kept` is 0, or an operation's address with PLACE_ bits. PLACE_OWNERS: only
+ * the engine's owner may read or take the operation; else any thread takes it
+ * by an exchange. PLACE_INLINE: the plan may run inside a call. */
 typedef struct plan_place {
     _Atomic uintptr_t kept;
-    _Atomic uint64_t mark; /* of calls that the plan may be for; a hint */
+    _Atomic uint64_t mark; /* mark_of the plan's calls, or an older mark */
 } plan_place_t;
 enum { PLACE_OWNERS = 1, PLACE_INLINE = 2, PLACE_BITS = 3 };
 
@@ -145,7 +145,7 @@ static plan_place_t *plan_places_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_PLANS];
 }
 
-/* Equal for calls that are alike. */
+/* Calls that are alike have equal marks. */
 static inline uint64_t mark_of(const xylem_coll_args_t *args)
 {
     return args->count ^ (uint64_t)args->root << 16 ^
@@ -153,8 +153,8 @@ static inline uint64_t mark_of(const xylem_coll_args_t *args)
            (uint64_t)args->coll << 48;
 }
 
-/* The first of WAYS places for such calls; the later ones may be the first of
- * other calls. */
+/* The first of the WAYS places for calls with the mark; those of other calls
+ * may begin among them. */
 static inline plan_place_t *places_for(const xylem_team_t *team, uint64_t mark)
 {
     uint64_t hash = mark * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -168,7 +168,7 @@ static inline int place_may_suit(plan_place_t *place, uint64_t mark)
 }
 
 /* Puts an operation into a free place. 0: none is free. If two threads race for
- * a place, the loser's mark may stay; then the plan is not found. */
+ * a place, the loser's mark may stay, so that no call finds the plan. */
 static int place_fill(plan_place_t *places, xyl_operation_t *operation)
 {
     const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
@@ -192,8 +192,8 @@ static int place_fill(plan_place_t *places, xyl_operation_t *operation)
     return 0;
 }
 
-/* Takes the engine owner's plan out of a place. NULL: it does not suit (args
- * NULL: any does), or another thread owns the engine. */
+/* Takes a plan that has PLACE_OWNERS out of a place. NULL: it does not suit
+ * `args` (NULL: any suits), or another thread owns the engine. */
 static xyl_operation_t *place_empty_owners(xylem_context_t *context,
                                            plan_place_t *place,
                                            const xylem_coll_args_t *args,
@@ -215,8 +215,8 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
     return operation;
 }
 
-/* The same for any plan; puts a plan that does not suit back into one of
- * `places`. */
+/* Takes any plan out of a place, as place_empty_owners does. Puts a plan that
+ * does not suit back into one of `places`. */
 static xyl_operation_t *place_empty(xylem_context_t *context,
                                     plan_place_t *places, unsigned number,
                                     const xylem_coll_args_t *args,
@@ -242,7 +242,7 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* ---- taking ---- */
 
-/* Sets the callback, the hang limit, the tag, and the tag's board. */
+/* Sets flags, callback, hang limit and tag; moves stages to the tag's board. */
 static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args,
                     xyl_way_t way)
 {
@@ -354,7 +354,7 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
                        traits->send_varies || traits->recv_varies;
 }
 
-/* Copies what the key borrows; 0: no memory. */
+/* Copies the arrays and the name that the key borrows. 0: no memory. */
 static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
 {
     const xyl_array_t *array = xyl_arrays();
@@ -378,8 +378,8 @@ static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
     return (name == NULL) == (args->algorithm == NULL);
 }
 
-/* 1: the operation is short, one stage that runs one piece of a program, and
- * needs no sequence numbers, which it would if other ranks sent messages. */
+/* 1: the operation is short, one stage that runs one piece of a node program.
+ * No sequence numbers: it exchanges no messages. */
 static int runs_inline(const xyl_operation_t *operation)
 {
     const xyl_collective_t *collective = xyl_collective_of(operation);
@@ -397,7 +397,7 @@ static int runs_inline(const xyl_operation_t *operation)
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
-/* 1: the call has types of the user's, whose handles may be reused. */
+/* 1: the call names types of the user's: a later type may have its handle. */
 static int types_may_go(const xyl_operation_t *operation,
                         const xylem_coll_args_t *args)
 {
@@ -416,7 +416,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
 
     key_set(key, operation->request.team, args, way);
     operation->name = xyl_coll_traits(args->coll)->name;
-    /* A stand-in is made from the key. */
+    /* A stand-in (detach.h) is planned from the key, which must last. */
     if (xyl_sides_are_needed(args) ||
         (operation->hold.detaches && !key_keep(operation, &key->args)))
         operation->hold.detaches = 0;
@@ -444,7 +444,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
         return 0;
     if (place_fill(places, operation))
         return 1;
-    /* Evicts the last: lookups find it the least often. */
+    /* Evicts from the last place that can be emptied: lookups end there. */
     for (way = WAYS; way-- > 0 && evicted == NULL;)
         evicted = place_empty(team->context, places, way, NULL, (xyl_way_t){0});
     if (evicted == NULL)

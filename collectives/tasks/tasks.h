@@ -3,9 +3,9 @@
  *
  *   tasks.c   opening and closing
  *   call.c    tasks that this rank sends
- *   serve.c   tasks that it is sent, and the answers
+ *   serve.c   tasks that this rank receives, and its answers to them
  *   kernel.c, resident.c  hand tasks to GPUs
- *   describe.c  which rank waits for which, in words
+ *   describe.c  says in words which rank waits for which
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_COLLECTIVES_TASKS_TASKS_H
@@ -24,16 +24,16 @@
 enum {
     XYL_TASKS_MAGIC = 0x78546b73,
     XYL_TASK_ALIGN = 16,
-    XYL_TASK_ANSWERS = 32, /* of one message, at most */
+    XYL_TASK_ANSWERS = 32, /* in one reply, at most */
     XYL_TASK_ANSWERS_DUE = 2 * XYLEM_TASK_CREDITS_MAX,
-    XYL_TASK_RECEIVES = 16, /* posted for tasks */
+    XYL_TASK_RECEIVES = 16, /* posted for tasks, at most */
     XYL_TASK_REPLY_RECEIVES = 8
 };
 
 /* ---- messages ---- */
 
-/* The kind of a message, in its tag's last field. The receiver's slot says
- * which table; source and id in a payload's tag say which task. */
+/* The kind of a message, in its tag's last field. The tag's slot names the
+ * receiver's table; source and id in a payload's tag name the task. */
 typedef enum xyl_task_message_kind {
     XYL_TASK_MESSAGE,
     XYL_TASK_REPLY,
@@ -43,10 +43,10 @@ typedef enum xyl_task_message_kind {
 /* Followed by the arguments, and a short payload at the next multiple of
  * XYL_TASK_ALIGN. */
 typedef struct xyl_task_header {
-    uint32_t source; /* rank in the team */
-    uint32_t index;
-    uint32_t id;        /* of this sender's tasks under way; a credit */
-    uint32_t wants_end; /* the sender waits until it has run */
+    uint32_t source;    /* rank in the team */
+    uint32_t index;     /* of the entry in the receiver's table */
+    uint32_t id;        /* the credit that the task uses */
+    uint32_t wants_end; /* the sender waits until the task has run */
     uint64_t args_bytes;
     uint64_t payload_bytes;
 } xyl_task_header_t;
@@ -76,8 +76,8 @@ static inline size_t xyl_task_message_bytes(const xyl_task_header_t *header)
 
 typedef enum xyl_task_answer_kind {
     XYL_TASK_GO,    /* send the payload */
-    XYL_TASK_TAKEN, /* it will run */
-    XYL_TASK_ENDED  /* with this status; the credit is back */
+    XYL_TASK_TAKEN, /* the task was handed over, and will end later */
+    XYL_TASK_ENDED /* the task has ended with `status`; gives the credit back */
 } xyl_task_answer_kind_t;
 
 typedef struct xyl_task_answer {
@@ -103,25 +103,25 @@ typedef struct xyl_task_call {
     xylem_request_t request; /* first: what the user holds */
     xylem_tasks_t *tasks;
     uint32_t rank;
-    int may_wait;        /* for credit */
-    const void *payload; /* that is not in the message */
+    int may_wait;        /* for a credit */
+    const void *payload; /* if it is too long for the message */
     xyl_event_t sent, payload_sent;
-    TAILQ_ENTRY(xyl_task_call) others; /* of the peer's queue, or kept */
+    TAILQ_ENTRY(xyl_task_call) others; /* in `waiting` or `kept` */
     LIST_ENTRY(xyl_task_call) active;
     xyl_task_message_t message;
 } xyl_task_call_t;
 
 TAILQ_HEAD(xyl_task_calls, xyl_task_call);
 
-/* Another rank: calls that are sent there, and answers for tasks from there. A
- * task has at most two answers that are not sent yet. */
+/* Another rank: this rank's calls to it, and answers to tasks that it has sent.
+ * A task has at most two answers that are not sent yet. */
 typedef struct xyl_task_peer {
     xylem_tasks_t *tasks;
     uint32_t rank;
-    uint64_t free_ids;                              /* bits: credits */
+    uint64_t free_ids; /* bits: credits that no task uses */
     xyl_task_call_t *calls[XYLEM_TASK_CREDITS_MAX]; /* by id; NULL: over */
-    struct xyl_task_calls waiting;                  /* for credit */
-    uint64_t serving; /* bits: ids of tasks that are here */
+    struct xyl_task_calls waiting;                  /* for a credit */
+    uint64_t serving; /* bits: ids of received tasks that have not ended */
     xyl_event_t replied;
     int is_replying;
     uint32_t first_due, due;
@@ -131,27 +131,27 @@ typedef struct xyl_task_peer {
 
 typedef enum xyl_served_state {
     XYL_SERVED_IDLE,
-    XYL_SERVED_POSTED,  /* may receive a task */
-    XYL_SERVED_ARRIVED, /* maybe before an earlier place */
-    XYL_SERVED_COME,    /* is to be looked at */
+    XYL_SERVED_POSTED,  /* the net may put a task here */
+    XYL_SERVED_ARRIVED, /* a task is here; earlier places may still wait */
+    XYL_SERVED_COME,    /* read in its turn; a callback admits it */
     XYL_SERVED_LANDING, /* the payload is under way */
-    XYL_SERVED_LANDED,
-    XYL_SERVED_HANDED /* over to others, or running */
+    XYL_SERVED_LANDED,  /* a callback runs it, or hands it over */
+    XYL_SERVED_HANDED   /* handed over, or running */
 } xyl_served_state_t;
 
-/* A task that this rank is sent, or room for one. */
+/* A place: a task that this rank has received, or room for one. */
 typedef struct xyl_served {
     xylem_task_t task; /* first: what the user sees */
     xylem_tasks_t *tasks;
     xyl_served_state_t state;
     struct xyl_entry *entry; /* NULL: not admitted */
     xyl_event_t arrival;     /* of the message, then of the payload */
-    xyl_event_t due;         /* for a callback */
-    xyl_task_t ended;
-    _Atomic int is_ended;  /* the end has been said, */
-    xylem_status_t status; /* with this */
-    int is_placed;         /* the payload lies in the user's memory */
-    void *owned;           /* in the library's, from its pool; NULL: not */
+    xyl_event_t due;         /* in the callback phase: admits or runs it */
+    xyl_task_t ended;        /* xylem_task_end submits it to the engine */
+    _Atomic int is_ended;    /* xylem_task_end was called, with `status` */
+    xylem_status_t status;
+    int is_placed; /* the payload lies in the user's memory */
+    void *owned;   /* the payload's memory from the pool; NULL: none */
     TAILQ_ENTRY(xyl_served) others;
     xyl_task_message_t message;
 } xyl_served_t;
@@ -161,7 +161,7 @@ TAILQ_HEAD(xyl_served_list, xyl_served);
 #define XYL_ENTRY_REVOKED UINT32_C(0x80000000)
 typedef struct xyl_entry {
     xylem_task_entry_t given;
-    _Atomic uint32_t users; /* tasks that are admitted, and XYL_ENTRY_REVOKED */
+    _Atomic uint32_t users; /* admitted tasks, and XYL_ENTRY_REVOKED */
 } xyl_entry_t;
 
 typedef struct xyl_reply_receive {
@@ -177,44 +177,43 @@ struct xylem_tasks {
     xylem_team_t *team; /* holds a reference */
     uint32_t size;      /* of the team */
     uint32_t slot;      /* of this rank, in tags; XYL_TEAM_SLOTS: none */
-    uint32_t credits;   /* that this rank gives */
-    uint32_t *offers;   /* [size]: slot, and credits above */
+    uint32_t credits;   /* that this rank gives each sender */
+    uint32_t *offers;   /* [size]: slot; from bit 16 on, credits */
     uint32_t entry_count;
     xyl_entry_t *entries;
     LIST_ENTRY(xylem_tasks) others;   /* of the context */
     xyl_task_peer_t **peers;          /* [size]; NULL: nothing yet */
     uint32_t outstanding;             /* ids in use, of all peers */
     LIST_HEAD(, xyl_task_call) calls; /* active */
-    struct xyl_task_calls kept;       /* idle; by the lock */
+    struct xyl_task_calls kept;       /* idle; `lock` guards them */
     pthread_mutex_t lock;
     _Atomic uint32_t active; /* calls that have not completed */
-    /* The handle, calls that are not kept, and tasks that are handed over. */
+    /* Of the handle, of calls that are not kept, of tasks handed over. */
     _Atomic uint32_t references;
     xyl_task_t free_task;
-    /* Places for tasks: posted, in the order in which messages are matched;
-     * with a task; not in use. */
+    /* Places: posted, in the order in which the net matches messages; with a
+     * task; not in use. */
     struct xyl_served_list posted, served, idle;
-    uint32_t places, places_max; /* their number */
+    uint32_t places, places_max; /* how many there are, may be */
     uint32_t posted_count;
     xyl_reply_receive_t *replies; /* [XYL_TASK_REPLY_RECEIVES], a ring */
-    uint32_t next_reply;          /* the one that was posted first */
-    uint32_t owed;                /* events of the net */
+    uint32_t next_reply;          /* the reply that was posted first */
+    uint32_t owed;                /* events that are still to come back */
     int has_failed;
     /* The end. */
     xylem_request_t *closing;  /* NULL: not yet */
-    xylem_request_t *farewell; /* an allreduce of nothing */
-    int has_said_farewell;     /* all tasks of this rank have run */
+    xylem_request_t *farewell; /* an allreduce that ends when all ranks ... */
+    int has_said_farewell;     /* ... have said that their tasks have run */
     int is_over;               /* all ranks are done, or the team has failed */
     xylem_status_t outcome;
-    int is_shut; /* and the handle's reference is given up when nothing is owed
-                  */
+    int is_shut; /* the handle's reference goes when nothing is owed */
 };
 
 /* Of a context. */
 typedef struct xyl_tasks_context {
     LIST_HEAD(, xylem_tasks) tables;
-    /* Tasks that were handed over and have not ended, and resident kernels.
-     * Any thread. */
+    /* Tasks handed over that have not ended, and resident kernels. Any
+     * thread. */
     _Atomic uint32_t held;
 } xyl_tasks_context_t;
 
