@@ -8,7 +8,7 @@ enum {
     STATE_BITS = 4,
     STEP_BITS = 4,
     COUNT_BITS = 24, /* chunks; rings may go round several times */
-    AHEAD_MAX = 6    /* two to the power of it is more than all ranks */
+    AHEAD_MAX = 6    /* 2^6 is more than the copies of a step */
 };
 
 /* ---- words ---- */
@@ -71,8 +71,8 @@ static void set_for_all(const xyl_directory_run_t *run, _Atomic uint64_t *word,
                   run->directory->ranks);
 }
 
-/* Moves a status that rank and leader may change at once, and wakes the other
- * one. 0: it was not `from`. */
+/* Moves a status, which the rank and the leader may change at once, and wakes
+ * the other of the two. 0: the status was not `from`. */
 static int status_move(const xyl_directory_run_t *run, uint32_t rank,
                        uint64_t from, xyl_copy_step_t step,
                        xyl_copy_state_t state)
@@ -134,8 +134,8 @@ static void begin_whole(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     begin_copy(run, &copy);
 }
 
-/* Begins the next chunk of a flow, at `place` of a ring, in which the message
- * follows itself. `ring`: a rank's, or (ranks) the result's. */
+/* Begins the next chunk of a flow, at `place` of ring `ring`: a rank's, or the
+ * result's (ranks), in which the result comes round after round. */
 static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
                         xyl_copy_kind_t kind, uint32_t ring, uint64_t place)
 {
@@ -186,7 +186,7 @@ static unsigned member_fill(xyl_directory_run_t *run)
     return 1;
 }
 
-/* Takes a published chunk, from where this rank has joined on. */
+/* Takes the next published chunk behind those that this rank has taken. */
 static unsigned member_take(xyl_directory_run_t *run)
 {
     uint64_t published = count_get(run, &run->directory->head->published);
@@ -261,7 +261,7 @@ static unsigned member_ready(xyl_directory_run_t *run)
     return 1;
 }
 
-/* The leader may not have seen yet how this rank's last copy ended. */
+/* Keeps `state`: the leader may not have seen yet how the last copy ended. */
 static unsigned member_leave(xyl_directory_run_t *run, xyl_copy_state_t state)
 {
     if (run->under_way != 0)
@@ -272,8 +272,8 @@ static unsigned member_leave(xyl_directory_run_t *run, xyl_copy_state_t state)
     return 1;
 }
 
-/* The broadcast is another step, which begins when the result is there; by then
- * the leader has seen all of the gather. */
+/* Goes on to the broadcast, whose first status this rank writes when the result
+ * is there: by then the leader has seen the last status of the gather. */
 static unsigned member_completed(xyl_directory_run_t *run,
                                  xyl_copy_state_t state)
 {
@@ -309,7 +309,7 @@ static unsigned member_go(xyl_directory_run_t *run)
 
 /* ---- the leader: mechanisms ---- */
 
-/* Allows a mechanism more copies when one has ended. */
+/* Allows a mechanism further copies when one of its copies has ended. */
 static void allow(xyl_directory_run_t *run, xyl_copy_mechanism_t mechanism)
 {
     uint32_t own = run->completed[mechanism];
@@ -339,7 +339,7 @@ static void note_assigned(xyl_directory_run_t *run, uint32_t rank,
     run->member[rank].mechanism = mechanism;
 }
 
-/* The rank takes the result from the next chunk on. */
+/* Has the rank take the result from the next published chunk on. */
 static void leader_joins(xyl_directory_run_t *run, uint32_t rank)
 {
     xyl_directory_member_t *member = &run->member[rank];
@@ -350,7 +350,7 @@ static void leader_joins(xyl_directory_run_t *run, uint32_t rank)
             rank);
 }
 
-/* First come, first served. */
+/* Assigns mechanisms to waiting ranks; first come, first served. */
 static unsigned leader_assign(xyl_directory_run_t *run)
 {
     unsigned did = 0;
@@ -365,7 +365,7 @@ static unsigned leader_assign(xyl_directory_run_t *run)
         note_assigned(run, rank, mechanism);
         if (run->step == XYL_COPY_BROADCAST && mechanism == XYL_COPY_HS)
             leader_joins(run, rank);
-        /* The rank does not change its status before. */
+        /* Cannot fail: a rank that is Ready To Send leaves its status alone. */
         (void)status_move(run, rank, status_word(run, run->step, XYL_COPY_RTS),
                           run->step, assigned(mechanism));
     }
@@ -386,7 +386,7 @@ static unsigned leader_reassign(xyl_directory_run_t *run, uint32_t rank,
         run->completed[member->mechanism] != 0 || run->completed[other] == 0)
         return 0;
     if (!status_move(run, rank, word, run->step, assigned(other)))
-        return 0; /* the rank has gone on; again soon */
+        return 0; /* the rank has changed its status: try again soon */
     run->is_reassigned = 1;
     note_assigned(run, rank, other);
     return 1;
@@ -421,7 +421,7 @@ static void leader_heard(xyl_directory_run_t *run, uint32_t rank)
     run->waiting[run->waiting_end++] = rank;
 }
 
-/* Looks at a rank that has come to the step, and is not done with it. */
+/* Looks at a rank that has begun the step and has not completed it. */
 static unsigned leader_watch(xyl_directory_run_t *run, uint32_t rank,
                              uint64_t word)
 {
@@ -477,7 +477,7 @@ static unsigned leader_look(xyl_directory_run_t *run)
 
 /* ---- the leader: the result ---- */
 
-/* 1: the ring has room for a chunk, beside chunks that ranks still need. */
+/* 1: the next chunk would overwrite no chunk that a rank still needs. */
 static int leader_may_publish(const xyl_directory_run_t *run)
 {
     uint32_t rank;
@@ -511,7 +511,7 @@ static unsigned leader_publish(xyl_directory_run_t *run)
 
 /* ---- the leader: steps ---- */
 
-/* Notes the mechanisms that are known without being asked for. */
+/* In Static, notes the mechanisms of all ranks. */
 static void leader_presets(xyl_directory_run_t *run)
 {
     uint32_t rank;
@@ -528,7 +528,7 @@ static void leader_presets(xyl_directory_run_t *run)
     }
 }
 
-/* Allows one copy by each; in a broadcast, by what the gather has shown. */
+/* Allows each mechanism one copy, or what its copies in the gather allow. */
 static void leader_allow_first(xyl_directory_run_t *run)
 {
     uint32_t ipc = run->completed[XYL_COPY_IPC];

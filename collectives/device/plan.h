@@ -7,14 +7,14 @@
 #include "collectives/device/device.h"
 #include "collectives/stages/work.h"
 
-/* No more GPUs are told that a GPU reaches, beside itself. */
+/* An offer names at most so many other GPUs that its GPU reaches. */
 enum { XYL_DEVICE_REACHED_MAX = 16 };
 
 /* Where the buffers of a rank lie. */
 typedef enum xyl_device_kind {
-    XYL_DEVICE_NOTHING, /* it has none in this call */
+    XYL_DEVICE_NOTHING, /* the rank has no buffers in this call */
     XYL_DEVICE_HOST,
-    XYL_DEVICE_GPU /* one at least */
+    XYL_DEVICE_GPU /* at least one lies in memory of a GPU */
 } xyl_device_kind_t;
 
 /* If blocks differ: a rank's block to another rank and its block from there, in
@@ -27,24 +27,24 @@ typedef struct xyl_device_cell {
 typedef struct xyl_device_offer {
     uint32_t owner; /* rank of the job */
     uint16_t kind;  /* xyl_device_kind_t */
-    uint8_t is_bad; /* they cannot be shared */
-    uint64_t gpu;   /* the same for all that share it */
-    uint64_t reached[XYL_DEVICE_REACHED_MAX]; /* by it; 0: no more */
-    uint64_t input_bytes, result_bytes;       /* 0: it has none */
+    uint8_t is_bad; /* buffers cannot be shared, or there is no kernel */
+    uint64_t gpu;   /* its number, equal for all ranks that share it */
+    uint64_t reached[XYL_DEVICE_REACHED_MAX]; /* GPUs; 0: no more */
+    uint64_t input_bytes, result_bytes;       /* 0: there is none */
     xyl_device_freed_t freed[XYL_DEVICE_FREED_MAX];
-    xyl_device_name_t input, result; /* or input: the room */
+    xyl_device_name_t input, result; /* or the room, as input */
     xyl_device_cell_t cell[]; /* [ranks], of collectives whose blocks differ */
 } xyl_device_offer_t;
 
 /* One of a rank's two buffers. */
 typedef struct xyl_device_side {
-    uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: it has none */
+    uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: no buffer */
     const xyl_layout_t *layout;
-    int has_gaps;           /* between blocks: no room may stand for it */
-    int is_copied;          /* a room has to stand for it */
-    char *users;            /* where that buffer begins */
+    int has_gaps;           /* between blocks: no room may replace the buffer */
+    int is_copied;          /* a room has to replace the buffer */
+    char *users;            /* where the user's buffer begins */
     xyl_cuda_place_t place; /* of the buffer, in this call */
-    void *room;             /* stands for the buffer; NULL: it does itself */
+    void *room;             /* replaces the buffer; NULL: none does */
 } xyl_device_side_t;
 
 /* The work of one kernel. */
@@ -61,21 +61,20 @@ struct xyl_han;
 
 /* A way to do collectives, see run.c. */
 typedef struct xyl_device_design {
-    /* Other ranks read and write the buffers themselves; 0: only what is in
-     * the room that each rank offers them. */
+    /* 1: ranks use each other's buffers; 0: only the room that each offers. */
     int shares_buffers;
     /* Bytes of that room. */
     uint64_t (*room_bytes)(const xyl_device_plan_t *plan);
-    /* The most phases, and tasks of a rank in a phase; NULL: 1. */
+    /* The most phases, and the most tasks of a rank in a phase; NULL: 1. */
     uint32_t (*phases_max)(const xyl_problem_t *problem);
     uint32_t (*tasks_max)(const xyl_problem_t *problem);
-    /* The phases, when all offers are there; alike on all ranks. NULL: 1. */
+    /* The number of phases, by all offers; alike on all ranks. NULL: 1. */
     uint32_t (*phases)(const xyl_device_plan_t *plan);
     /* Writes this rank's tasks of a phase, in the order in which they have to
      * run; returns how many. Below 0: another rank's memory cannot be
      * opened. */
     int (*write)(xyl_device_plan_t *plan, uint32_t phase);
-    /* NULL, or in place of tasks: adds stages that do a phase's work; returns
+    /* NULL, or adds stages that do a phase's work in place of tasks; returns
      * the last one, a node stage, which is skipped if the phase is. */
     xyl_stage_t *(*add_phase)(struct xyl_han *han, xyl_device_plan_t *plan);
     /* Makes the memory that the rank needs beside its room. 0: there is none.
@@ -87,20 +86,20 @@ typedef struct xyl_device_design {
 /* Numbers of stages. */
 enum { XYL_DEVICE_NAMES, XYL_DEVICE_MIRRORED, XYL_DEVICE_BARRIER };
 
-/* One for all stages of a rank. */
+/* The plan that all stages of a rank share. */
 struct xyl_device_plan {
     const xyl_device_design_t *design;
     const char *name; /* of the algorithm */
     xyl_exec_t *exec;
-    const xyl_cuda_library_t *library; /* NULL: its buffers are the host's */
+    const xyl_cuda_library_t *library; /* NULL: the buffers are the host's */
     xylem_context_t *context;
     xyl_operation_t *operation;
-    xyl_problem_t problem;   /* its arrays are not kept, but for: */
+    xyl_problem_t problem;   /* without its arrays; these are kept here: */
     const uint64_t *counts;  /* [ranks] of a reduce_scatter's blocks */
-    uint64_t *places;        /* [ranks] in elements, where they lie */
+    uint64_t *places;        /* [ranks] of these blocks, in elements */
     xyl_device_cell_t *cell; /* [ranks] of this rank; NULL: blocks are alike */
-    uint32_t number;         /* that the algorithm has been given, or 0 */
-    uint32_t op, type;       /* of kernels */
+    uint32_t number;         /* the algorithm's parameter, or 0 */
+    uint32_t op, type;       /* for kernels */
     uint64_t count;          /* elements of a message, or of a block */
     size_t element_bytes;
     xyl_device_side_t input, result;
@@ -116,9 +115,9 @@ struct xyl_device_plan {
     xyl_stage_t **barriers; /* [phases_max], one behind each phase */
     uint32_t phases, phases_max;
     int is_direct;
-    int is_learning;          /* which GPUs reach one another: not directly */
-    const char *mirrored_for; /* why not directly, last time; NULL: it was */
-    void *room;               /* of designs that share no buffers */
+    int is_learning;          /* which GPUs reach one another, on mirrors */
+    const char *mirrored_for; /* the last reason for mirrors; NULL: none */
+    void *room;               /* for designs that share no buffers */
     xyl_device_task_t *tasks; /* [tasks_max] */
     uint32_t tasks_max;
 };

@@ -13,25 +13,25 @@
 
 /* A team's state, by its calls. */
 typedef struct xyl_device_team {
-    uint64_t calls;                     /* that may ask, so far */
-    uint64_t reserved;                  /* up to which none does */
-    uint64_t asks_from;                 /* 0: that is not known */
+    uint64_t calls;                     /* in which ranks may ask, so far */
+    uint64_t reserved;                  /* number up to which ranks do not */
+    uint64_t asks_from;                 /* and from which they do; 0: unknown */
     int side_by_side;                   /* as the word says: problem.h */
     struct xyl_device_staging *staging; /* NULL: not needed yet */
-    struct xyl_device_turn *turns; /* of operations that may use it, in order */
+    struct xyl_device_turn *turns; /* of operations that may use the staging */
 } xyl_device_team_t;
 
 xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
                                     const xylem_coll_args_t *args);
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* 1: for no call like this one, whatever its buffers, ranks ask, or a number is
- * counted or taken back. `args` have packed types. */
+/* 1: whatever the buffers of calls like this one, ranks do not ask in them, and
+ * the calls have no numbers. `args` have packed types. */
 int xyl_device_never_asks(const xylem_team_t *team,
                           const xylem_coll_args_t *args);
 
-/* 1: ranks never ask in the call, whatever type they name. Most short calls are
- * known by their count alone, which costs a few instructions. */
+/* 1: the call is so short that ranks never ask in it. Its count alone shows
+ * that, by a few instructions, for most short calls, whatever their type. */
 static inline int xyl_device_is_short(const xylem_team_t *team,
                                       const xylem_coll_args_t *args)
 {
@@ -43,9 +43,9 @@ static inline int xyl_device_is_short(const xylem_team_t *team,
                              TYPE_BYTES_MAX;
 }
 
-/* Called once for each call, in their order, also with XYLEM_CUDA=off, as other
- * ranks may have a GPU. `args` name no type of the user's, and may be
- * unchecked. */
+/* The call's memory. Called once for each call, in the order of calls, also
+ * with XYLEM_CUDA=off, as other ranks may have a GPU. `args` name no type of
+ * the user's, and may be unchecked. */
 static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
                                              const xylem_coll_args_t *args)
 {
@@ -73,8 +73,8 @@ static inline void xyl_device_memory_undo(xylem_team_t *team,
  * thread. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* A team that has made no call goes on from the word that an earlier team of
- * its ranks has left with the node (node.h), as all ranks know. */
+/* Lets a team that has made no call go on from `word`, which an earlier team of
+ * the same ranks has left with the node (node.h); equal on all ranks. */
 void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word);
 
 #endif
