@@ -649,20 +649,21 @@ TWICE(collect_two)
 /* ---- numbers of 16 bits: by a block of float32 ---- */
 
 #if XYL_BINNED_BITS == 32
-#define CONVERSION(name, to_type, from_type, value)                            \
-    static void name(to_type *to, const from_type *from, size_t count)         \
+#define CONVERSION(name, declared_to, declared_from, value)                    \
+    static void name(declared_to, declared_from, size_t count)                 \
     {                                                                          \
         size_t i;                                                              \
                                                                                \
         for (i = 0; i < count; i++)                                            \
-            to[i] = value;                                                     \
+            to[i] = (value);                                                   \
     }
-CONVERSION(bits_of_float16, raw_t, uint16_t,
+CONVERSION(bits_of_float16, raw_t *to, const uint16_t *from,
            xyl_bits_of_float(xyl_float_of_float16(from[i])))
-CONVERSION(float16_of_bits, uint16_t, raw_t,
+CONVERSION(float16_of_bits, uint16_t *to, const raw_t *from,
            xyl_float16_of_float(xyl_float_of_bits(from[i])))
-CONVERSION(bits_of_bfloat16, raw_t, uint16_t, (word_t)from[i] << 16)
-CONVERSION(bfloat16_of_bits, uint16_t, raw_t,
+CONVERSION(bits_of_bfloat16, raw_t *to, const uint16_t *from,
+           (word_t)from[i] << 16)
+CONVERSION(bfloat16_of_bits, uint16_t *to, const raw_t *from,
            (uint16_t)(xyl_bfloat16_round(xyl_float_of_bits(from[i])) >> 16))
 
 /* merge is that of float32. */

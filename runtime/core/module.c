@@ -45,9 +45,10 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
     for ((i) = (modules)->count; (i)-- > 0;)                                   \
         if ((modules)->all[i] != NULL && (modules)->all[i]->function != NULL)
 
-/* Functions that call each module's function of the same name. */
-#define FORWARD(order, function, owner_t, owner, context)                      \
-    void xyl_modules_##function(owner_t *owner)                                \
+/* Functions that call each module's function of the same name; `parameter`
+ * declares `owner`. */
+#define FORWARD(order, function, parameter, context)                           \
+    void xyl_modules_##function(parameter)                                     \
     {                                                                          \
         const xyl_modules_t *modules = (context)->modules;                     \
         unsigned i;                                                            \
@@ -68,11 +69,11 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
 
 FORWARD_UNTIL_FAILURE(context_begins)
 FORWARD_UNTIL_FAILURE(context_joins)
-FORWARD(DOWNWARDS, context_ends, xylem_context_t, context, context)
-FORWARD(UPWARDS, teams_failed, xylem_context_t, context, context)
-FORWARD(DOWNWARDS, ranks_died, xylem_context_t, context, context)
-FORWARD(DOWNWARDS, team_made, xylem_team_t, team, team->context)
-FORWARD(DOWNWARDS, team_ends, xylem_team_t, team, team->context)
+FORWARD(DOWNWARDS, context_ends, xylem_context_t *owner, owner)
+FORWARD(UPWARDS, teams_failed, xylem_context_t *owner, owner)
+FORWARD(DOWNWARDS, ranks_died, xylem_context_t *owner, owner)
+FORWARD(DOWNWARDS, team_made, xylem_team_t *owner, owner->context)
+FORWARD(DOWNWARDS, team_ends, xylem_team_t *owner, owner->context)
 
 unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file)
 {
