@@ -21,7 +21,8 @@
  * implementations would send the message in one piece. */
 static const size_t forced_segment_bytes = 65536;
 
-/* Of the experiment with one rank, if the collective goes by trees. */
+/* The tree that the experiment with one rank takes, if the collective has
+ * trees. */
 static const char default_tree[] = "binary";
 
 static const struct cli_option table[] = {

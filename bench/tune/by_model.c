@@ -12,7 +12,8 @@ static const size_t steps_measured[STEPS] = {1, 3, CAMPAIGN_STEPS_MOST};
 /* Times the fastest known plan: plans that the model expects to take longer are
  * measured no further. */
 static const double worth_a_look = 1.25;
-/* So many plans of a size, measured whole, show the model's error. */
+/* The least number of plans of a size that are measured whole, which shows the
+ * model's error. */
 enum { LOOKS_LEAST = 4 };
 /* Tasks of longer segments are timed after those of shorter ones. */
 static const size_t short_segment = 16384;

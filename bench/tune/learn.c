@@ -8,7 +8,8 @@
 
 /* Fewer calls of a plan, on any rank, say nothing. */
 static const double calls_least = 16;
-/* Of the time of the library's choice. */
+/* A plan is worth a rule if it takes less than this share of the time of the
+ * library's choice. */
 static const double worth_learning = 0.97;
 
 /* The times of one plan, over all ranks. */

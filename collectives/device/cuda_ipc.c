@@ -30,8 +30,8 @@ enum { UNIT = 256 /* elements: parts of workers begin at multiples */ };
 typedef struct writer {
     const xyl_device_plan_t *plan;
     uint32_t part, parts; /* this worker's, of so many */
-    uint64_t begin, end;  /* of it, in a message */
-    uint32_t blocks;      /* of each kernel, as tasks have it */
+    uint64_t begin, end;  /* of the part, in a message */
+    uint32_t blocks;      /* of each kernel, at most; 0: the device decides */
     uint32_t count;       /* tasks so far */
     int is_open;          /* the last task has room for moves */
     int has_failed;
@@ -193,8 +193,8 @@ static void write_gathered(writer_t *writer)
     xyl_cuda_combine_t *combine;
     uint32_t block, rank;
 
-    for (block = 0; block < plan->problem.ranks && plan->count != 0; block++) {
-        if (!are_together(plan, block, plan->problem.rank))
+    for (block = 0; block < plan->problem.ranks; block++) {
+        if (plan->count == 0 || !are_together(plan, block, plan->problem.rank))
             continue;
         combine = combine_next(writer, plan->count);
         add_input(writer, combine, block, 0);
@@ -222,8 +222,8 @@ static void write_prefixes(writer_t *writer)
     }
 }
 
-/* Cuts this worker's part of a block. A block much longer than others is cut
- * into a part for each worker. */
+/* Finds this worker's part of a block; returns its length. A block of more than
+ * twice the mean length is cut into a part for each worker. */
 static uint64_t cut_block(const writer_t *writer, uint32_t block,
                           uint64_t *begin_out)
 {
@@ -321,15 +321,17 @@ static void write_moves(writer_t *writer)
     xyl_device_cell_t cell;
     uint32_t from, to;
 
-    for (from = 0; from < plan->problem.ranks; from++)
+    for (from = 0; from < plan->problem.ranks; from++) {
+        if (!are_together(plan, from, plan->problem.rank) ||
+            xyl_device_offer(plan, from)->input_bytes == 0)
+            continue;
         for (to = 0; to < plan->problem.ranks; to++) {
-            if (!are_together(plan, from, plan->problem.rank) ||
-                xyl_device_offer(plan, from)->input_bytes == 0 ||
-                xyl_device_offer(plan, to)->result_bytes == 0)
+            if (xyl_device_offer(plan, to)->result_bytes == 0)
                 continue;
             cell = cell_of(plan, from, to);
             add_move(writer, from, to, &cell);
         }
+    }
 }
 
 /* ---- which ---- */

@@ -71,7 +71,7 @@ typedef enum xyl_copy_step {
     XYL_COPY_LEFT /* the rank has nothing under way any more */
 } xyl_copy_step_t;
 
-/* What a rank begins, and what ends later. */
+/* Copies and kernels that a rank begins and whose ends it hears of later. */
 typedef enum xyl_copy_kind {
     XYL_COPY_OWN_IN,  /* the leader's contribution to its place */
     XYL_COPY_KERNEL,  /* the leader combines all contributions */
@@ -150,7 +150,7 @@ typedef struct xyl_directory_flow {
     uint32_t late; /* bits of slots: chunks behind `ended` that have ended */
 } xyl_directory_flow_t;
 
-/* What the leader knows of a rank. */
+/* The leader's record of a rank. */
 typedef struct xyl_directory_member {
     xyl_copy_step_t step;
     xyl_copy_mechanism_t mechanism;

@@ -15,7 +15,7 @@ typedef struct xyl_device_pair {
 
 enum { XYL_DEVICE_PAIRS_MAX = 4 * XYL_DEVICE_REACHED_MAX };
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct xyl_device_reach {
     xyl_device_pair_t pair[XYL_DEVICE_PAIRS_MAX];
 } xyl_device_reach_t;

@@ -1,6 +1,7 @@
-/* What a seat's line says before the seat posts in a piece: its call, which
- * other seats compare, and the name of its input, if other seats read the input
- * in the seat's memory, else 0. At a start the seat asks for the name. */
+/* A seat's line has two words before the seat posts in a piece: the seat's
+ * call, which other seats compare, and the name of its input if other seats
+ * read the input in the seat's memory, else 0. At a start the seat asks for the
+ * name. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>

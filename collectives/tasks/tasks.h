@@ -188,7 +188,8 @@ struct xylem_tasks {
     struct xyl_task_calls kept;       /* idle; `lock` guards them */
     pthread_mutex_t lock;
     _Atomic uint32_t active; /* calls that have not completed */
-    /* Of the handle, of calls that are not kept, of tasks handed over. */
+    /* The handle has one, each call that is not kept, and each task that is
+     * handed over. */
     _Atomic uint32_t references;
     xyl_task_t free_task;
     /* Places: posted, in the order in which the net matches messages; with a
@@ -209,7 +210,7 @@ struct xylem_tasks {
     int is_shut; /* the handle's reference goes when nothing is owed */
 };
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct xyl_tasks_context {
     LIST_HEAD(, xylem_tasks) tables;
     /* Tasks handed over that have not ended, and resident kernels. Any

@@ -10,7 +10,7 @@
  * in the fence; and no rank receives some messages of a failed team. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
-/* Of a context. The progressing thread's. */
+/* Each context has one. The progressing thread uses it. */
 typedef struct leaving {
     uint32_t round;
     int has_told;   /* of this round */

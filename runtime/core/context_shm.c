@@ -25,7 +25,7 @@ enum {
     REGION_BYTES_MORE = 64 << 20
 };
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct shm_state {
     xyl_shm_node_t *node; /* owns the context's `shm`; NULL: there is none */
     struct event *watch;  /* ends a sleep; NULL: never sleeps */

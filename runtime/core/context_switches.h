@@ -6,7 +6,7 @@
 #include "runtime/core/context.h"
 #include "runtime/modules.h"
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct xyl_context_switches {
     struct xyl_switches *switches; /* until the nodes are found in them */
     uint32_t levels;

@@ -28,7 +28,7 @@ typedef struct stored {
 } stored_t;
 LIST_HEAD(stored_list, stored);
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct notices {
     xylem_context_t *context;
     int are_on;

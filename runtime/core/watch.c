@@ -20,7 +20,7 @@ enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 /* How often SIGUSR1 has come to the process: signals know no context. */
 static volatile sig_atomic_t dumps_wanted;
 
-/* Of a context. The progressing thread's. */
+/* Each context has one. The progressing thread uses it. */
 typedef struct watch {
     xylem_context_t *context;
     xyl_timer_t timer;

@@ -43,7 +43,7 @@ struct xylem_proxy {
     proxy_tag_t tag[];
 };
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct proxies {
     LIST_HEAD(, xylem_proxy) armed; /* the progressing thread's */
     LIST_HEAD(, xylem_proxy) all;   /* by the context's lock */

@@ -13,7 +13,7 @@
 typedef struct xyl_trigger_counter xyl_trigger_counter_t;
 STAILQ_HEAD(xyl_trigger_counters, xyl_trigger_counter);
 
-/* Of a context. */
+/* Each context has one. */
 typedef struct xyl_triggers {
     struct xyl_trigger_counters fired;
     int is_running;

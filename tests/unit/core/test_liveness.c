@@ -88,9 +88,12 @@ static void test_error_is_explained(int by_descriptor)
     xylem_context_t *context;
 
     if (pid == 0) {
+        alarm(60); /* if the test ends before it kills this process */
         pause();
         _exit(0);
     }
+    if (pid < 0)
+        abort();
     context = context_with(peers, pid);
     xyl_engine_init(&context->engine, xyl_clock_system());
     CHECK_EQ(xyl_driver_start(&context->driver, &context->engine, &params),

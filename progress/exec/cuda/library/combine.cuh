@@ -18,8 +18,9 @@ struct operands_t {
 typedef void (*combine_fn)(cudaStream_t stream, uint64_t blocks,
                            const operands_t &operands, uint64_t elements);
 
-/* Each is in a file of its own: nvcc works on them side by side. NULL: the file
- * has no kernel for it. */
+/* Find the function for an operation and a type. Each stands in a file of its
+ * own, so that nvcc compiles them side by side. NULL: the file has no kernel.
+ */
 combine_fn combine_of_integers(uint32_t op, uint32_t type);
 combine_fn combine_of_orders(uint32_t op, uint32_t type);
 combine_fn combine_of_floats(uint32_t op, uint32_t type);
