@@ -254,6 +254,11 @@ column_nccl()
     times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem cuda \
         --impl nccl "${measure[@]}"
 }
+column_windows()
+{
+    times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem cuda \
+        --impl nccl-windows "${measure[@]}"
+}
 column_staged()
 {
     times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem staged \
@@ -441,7 +446,12 @@ long=64K,1M,4M,16M,64M blocks=64K,256K,1M,4M,8M # these times ranks are gathered
 ! does one || one staged openmpi
 if does wide && ((gpus > 1)); then
     for coll in allreduce bcast reduce allgather reduce_scatter_block alltoall; do
-        table "$coll" "$gpus" "$sizes,256M" auto on nccl mirrors
+        case $coll in # what NCCL has
+        alltoall) rivals=() ;;
+        bcast | reduce) rivals=(nccl) ;;
+        *) rivals=(nccl windows) ;;
+        esac
+        table "$coll" "$gpus" "$sizes,256M" auto on "${rivals[@]}" mirrors
     done
     for coll in allreduce reduce bcast; do
         table "$coll" $((4 * gpus)) "$few" ipc gsb btb both mirrors
