@@ -1,6 +1,6 @@
 /* The inside of the binding. Every form of a call of MPI's becomes one
- * xmpi_call_t. The binding decides whether it takes the call, and then makes a
- * call of xylem's out of it.
+ * xmpi_call_t. If the binding takes the call, it makes a call of xylem's out of
+ * it; else the host, the program's MPI library, makes the call.
  *
  *   wrappers.c    MPI's functions: each writes an xmpi_call_t
  *   comm.c        what is kept with a communicator; whether a call is taken
@@ -15,13 +15,12 @@
  *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
  *   models.c      MPI_Init and sessions; state.c: connecting the ranks
- *   left.c        calls that the host makes, also without functions for large
- *                 counts; MPI-4's neighbourhood collectives
+ *   left.c        calls that the host makes; forms of MPI-4 that it lacks
  *
  * Whether a call is taken depends only on what is equal on all ranks: the
  * communicator, the collective, the operation, and settings that were compared
- * at the start. Each rank deals alone with what is its own (datatypes, places
- * of data, MPI_IN_PLACE), and with its mistakes.
+ * at the start. Datatypes, places of data, MPI_IN_PLACE and mistakes of the
+ * program may differ between ranks: each rank deals with them alone.
  */
 #ifndef XMPI_CALL_H
 #define XMPI_CALL_H
@@ -130,7 +129,8 @@ typedef struct xmpi_type {
     int is_plain; /* elements lie one behind the other, without gaps */
     int is_named; /* in the table, or brief: no user has to hold it */
     int is_mpis;  /* MPI's own type, in the table or not */
-    /* A bit per operation: the host was asked about it; the host combines. */
+    /* A bit per operation: whether the host was asked, and whether it combines
+     * elements of the type by it. */
     _Atomic uint32_t asked, combined;
     xmpi_class_t class;
     xylem_type_t kind;      /* xylem's type, unless `class` is opaque */
@@ -348,8 +348,9 @@ unsigned xmpi_hook(void);
 void xmpi_progress(void);
 /* Gives the host a turn if the program has windows: windows.c. */
 void xmpi_windows_progress(void);
-/* Has xmpi_hook called while the program is in MPI, which was initialised with
- * the thread level; 0: it cannot be. The hook calls `turn_end` in its turns. */
+/* From now on xmpi_hook is called while the program is in MPI; 0: there is no
+ * way. MPI was initialised with the thread level. The hook calls `turn_end` at
+ * the end of each turn. */
 int xmpi_hook_install(int thread_level, void (*turn_end)(void));
 /* Whether the functions that wait for requests have to call the hook. */
 int xmpi_hook_is_polled(void);
@@ -357,8 +358,9 @@ void xmpi_hook_remove(void);
 /* `self` goes away: the hook uses the binding's present one instead. */
 void xmpi_hook_leave(MPI_Comm self);
 
-/* Makes a call that xmpi_comm_decide has taken. *fate_out: its operands may
- * leave it to the host. Returns MPI's code, after calling the error handler. */
+/* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or why
+ * the host gets the call because of its operands. Returns MPI's code, after
+ * calling the error handler. */
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 
@@ -369,14 +371,16 @@ typedef struct xmpi_work {
     xylem_status_t status;
 } xmpi_work_t;
 void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
-/* Around the start of work; no work is finished in between. */
+/* Called before and after the start of work; in between no thread finishes
+ * work. */
 void xmpi_work_begin(void);
 void xmpi_work_begun(void);
 void xmpi_work_end(void);
-/* Counts work that is under way until xmpi_work_end and has no task. */
+/* Counts work without a task, which is under way until xmpi_work_end. */
 void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
-/* 1: a call begins to hold an operation that calls MPI; -1: it drops it. */
+/* 1: a call begins to hold an operation that calls MPI; -1: the call drops it.
+ */
 void xmpi_work_has_host_op(int more);
 /* Finishes the requests that the program has left under way. */
 void xmpi_requests_close(void);
@@ -406,8 +410,8 @@ typedef struct xmpi_persistent xmpi_persistent_t;
 /* As xmpi_take, for a persistent call. */
 int xmpi_persist(const xmpi_call_t *call, xmpi_comm_t *comm,
                  MPI_Request *request, xmpi_fate_t *fate_out);
-/* NULL: the request is not the binding's. For `started` also: it is not
- * started, or the program has been told of its end. */
+/* NULL: the request is not the binding's. xmpi_persistent_started also returns
+ * NULL if the call is not started, or the program has been told of its end. */
 xmpi_persistent_t *xmpi_persistent_find(MPI_Request handle);
 xmpi_persistent_t *xmpi_persistent_started(MPI_Request handle);
 /* Whether the result of a started call is there. Then xmpi_persistent_end tells
@@ -425,8 +429,8 @@ void xmpi_persistents_close(void);
 void xmpi_persistents_revoke(const xmpi_comm_t *comm);
 void xmpi_tags_drop(xmpi_tags_t *tags);
 
-/* Has the functions of wait.c called. `shall_poll`: they call the hook, as the
- * host does not. */
+/* From now on the program's calls go to the functions of wait.c. `shall_poll`:
+ * these call the hook, as the host does not. */
 void xmpi_waits_take(int shall_poll);
 
 /* ---- state ---- */
@@ -436,7 +440,7 @@ typedef struct xmpi_state {
     uint64_t selected; /* a bit per XYLEM_COLL_ */
     int is_verbose;
     int has_report; /* XYLEM_MPI_REPORT, on all ranks */
-    int is_watched; /* either: calls are counted */
+    int is_watched; /* is_verbose or has_report: calls are counted */
     uint64_t job;   /* equal on all ranks of the job only */
     int rank, size;
     MPI_Group job_group;

@@ -1,6 +1,6 @@
 /* Tells what the binding would take over in a command, for "xylem-preload
- * --check". The program is read and never run: the system's loader tells its
- * libraries, and the front tells which MPI that is. One thread.
+ * --check". The program is read and never run: the system's loader lists its
+ * libraries, and the front says which MPI is among them. One thread.
  *
  *   xylem-mpi-check SAID WORD...
  *
@@ -286,8 +286,8 @@ static size_t program_find(char **words, program_t *program_out)
 
 /* ---- messages ---- */
 
-/* The family of an MPI; any of its launchers starts programs of any of its
- * MPIs. NULL: unknown. */
+/* The family of an MPI: a launcher of a family starts programs of all MPIs of
+ * the family. NULL: unknown. */
 static const char *family_of(const char *text)
 {
     static const struct {

@@ -3,9 +3,9 @@
  *   NEW      the ranks have not yet asked each other for a team
  *   JOINING  a duplicate whose team is made while the program goes on
  *   READY    there is a team; the binding takes all selected calls
- *   HOST     the host gets the calls: for good those of inter-communicators, of
- *            ranks of another job, and with the binding off; else until all of
- *            its ranks have a context
+ *   HOST     the host gets the calls: for good if it is an inter-communicator,
+ *            has ranks of another job, or the binding is off; else until its
+ *            ranks, asked again from time to time, can make a team
  *
  * The state changes only in calls that may block, which all ranks of the
  * communicator make in the same order, and only by what all ranks have told
@@ -587,7 +587,8 @@ enum {
 };
 
 /* Called before the host makes the communicator. A program may use only parts
- * of a parent that spans the job, so this is the last chance to connect it. */
+ * of a parent that spans the job, so this may be the last chance to connect the
+ * job. */
 static source_t source_of(MPI_Comm handle, int how)
 {
     xmpi_comm_t *parent = xmpi_comm_find(handle);

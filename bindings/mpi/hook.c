@@ -43,7 +43,7 @@ static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 static struct {
     pthread_t thread;
     int runs;
-    int finishes; /* complete operations, too; else it only moves data */
+    int finishes; /* it calls xmpi_hook; else it only moves data */
     _Atomic int stop;
     pthread_mutex_t lock;
     pthread_cond_t started;

@@ -1,7 +1,8 @@
-/* Makes types of xylem's from datatypes of the program, by the calls that have
- * made them. Data with gaps are then packed and unpacked while they travel. A
- * type whose record is missing or not understood goes through MPI_Pack; if one
- * element is too long for MPI_Pack, each of its parts goes through it. */
+/* Makes types of xylem's from datatypes of the program. MPI_Type_get_contents
+ * says by which call a datatype was made, and of which others. Data with gaps
+ * are then packed and unpacked while they travel. A datatype that cannot be
+ * made so goes through MPI_Pack; if one element is too long for MPI_Pack, each
+ * of its parts goes through it. */
 #include <pthread.h>
 #include <stdlib.h>
 

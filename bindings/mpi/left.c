@@ -64,8 +64,8 @@ static void blocks_find(const xmpi_call_t *call, int *sent, int *received)
     *sent = *received = traits->has_root && !is_root ? 0 : size;
 }
 
-/* Narrows one side of a call. `keeps_displs`: they are addresses in every form.
- */
+/* Narrows one side of a call. `keeps_displs`: displacements are MPI_Aint in
+ * every form. */
 static void side_narrow(xmpi_side_t *side, int blocks, int keeps_displs,
                         int *code)
 {
@@ -75,8 +75,8 @@ static void side_narrow(xmpi_side_t *side, int blocks, int keeps_displs,
         side->displs = narrowed_all(side->displs, blocks, code);
 }
 
-/* Frees the arrays, unless the call may go on reading them: those of a call
- * that does not block are never freed. */
+/* Frees the arrays that side_narrow has made. Those of a nonblocking or
+ * persistent call are never freed, as the host may go on reading them. */
 static void side_drop(const xmpi_side_t *side, int keeps_displs)
 {
     free((void *)(uintptr_t)side->counts);
@@ -175,7 +175,8 @@ int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 
 /* ---- neighbourhood collectives that are the host's ---- */
 
-/* One function; its traits are those of the collective that xylem has. */
+/* One function. Its call has the traits of the one neighbourhood collective
+ * that xylem has. */
 #define LARGE(FUNCTION, PARAMETERS, NAME, LIKE, FORM, INFO, REQUEST)           \
     static int large_##FUNCTION PARAMETERS                                     \
     {                                                                          \

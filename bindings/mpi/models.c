@@ -95,7 +95,8 @@ static int basis_of_session(MPI_Info info, MPI_Errhandler handler)
     return 0;
 }
 
-/* Frees them when neither MPI_Init nor a session is open any more. */
+/* Frees the binding's communicators, group and session, when neither MPI_Init
+ * nor a session of the program is open any more. */
 static void basis_drop(void)
 {
     MPI_Comm self = xmpi_state.self;

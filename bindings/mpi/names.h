@@ -7,9 +7,10 @@
 
 #include "collectives/data/description.h"
 
-/* Neighbourhood collectives that the binding leaves to the library. As for the
- * others, it adds forms of MPI-4 that the library lacks: a program that finds
- * one form expects all. Columns: as the first six of XYL_COLL_MPI_MAP. */
+/* Neighbourhood collectives that the binding leaves to the library. The binding
+ * adds forms of MPI-4 that the library lacks, as it does for its own
+ * collectives: a program that finds one form expects all. Columns: as the first
+ * six of XYL_COLL_MPI_MAP. */
 #define XMPI_NEIGHBORS(X)                                                      \
     X(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, Neighbor_allgatherv,           \
       Ineighbor_allgatherv, ALLGATHERV, ALL)                                   \
@@ -53,7 +54,7 @@
       MPI_Win *)                                                               \
     X(Win_free, MPI_Win *)
 
-/* The same of MPI-4; the binding adds them to older libraries. */
+/* Such functions of MPI-4; the binding adds them to older libraries. */
 #define XMPI_ADDED_OF_4(X)                                                     \
     X(Comm_idup_with_info, MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *)      \
     X(Win_create_c, void *, MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, MPI_Win *) \
@@ -62,7 +63,7 @@
     X(Win_allocate_shared_c, MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, void *,   \
       MPI_Win *)
 
-/* The same of MPI-4; older libraries do without them. */
+/* Such functions of MPI-4; older libraries do without them. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
     X(Comm_create_from_group, MPI_Group, const char *, MPI_Info,               \
       MPI_Errhandler, MPI_Comm *)                                              \

@@ -1,7 +1,8 @@
-/* Operations. MPI's own are xylem's. MPI_Reduce_local applies the program's, as
- * it knows how to call functions of Fortran and of C.
+/* Operations. xylem applies MPI's own to the types that it has. All others are
+ * applied by MPI_Reduce_local, which knows how to call functions of Fortran and
+ * of C: the program's, and MPI's own on types that only the host has.
  *
- * Each pair of an operation of the program's and a datatype has an operation of
+ * For these, each pair of an operation and a datatype has an operation of
  * xylem's, which is kept for later calls. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -138,7 +139,8 @@ static char *elements_in(char *memory, const xmpi_type_t *type, size_t count)
     return memory + ((-low + ALIGN - 1) & ~(int64_t)(ALIGN - 1));
 }
 
-/* Combines packed elements of a type with gaps, unpacked in other memory. */
+/* Combines packed elements of a type with gaps: unpacks them into other memory,
+ * combines them there, and packs the result. */
 static void pair_apply_packed(xmpi_op_t *op, void *result, const void *left_at,
                               const void *right_at, size_t count)
 {

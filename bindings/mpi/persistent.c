@@ -54,9 +54,9 @@ struct xmpi_tags {
 
 LIST_HEAD(list, xmpi_persistent);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list buckets[BUCKETS];    /* by handle */
-static struct list left_all, spare_all; /* freed while under way; memory
-                                           for other calls */
+static struct list buckets[BUCKETS]; /* by handle */
+/* Calls that the program has freed under way; memory for other calls. */
+static struct list left_all, spare_all;
 static _Atomic uint32_t count, left_count;
 
 /* ---- persistent calls that the program holds ---- */

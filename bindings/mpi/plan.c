@@ -66,8 +66,8 @@ static void *plan_take(xmpi_plan_t *plan, size_t bytes)
     return memory;
 }
 
-/* An array of `count` words; the first arrays of small teams lie in the plan.
- * All arrays of a plan are taken at most twice. */
+/* An array of `count` words. The first arrays of small teams lie in the plan.
+ */
 static uint64_t *plan_take_words(xmpi_plan_t *plan, size_t count)
 {
     uint64_t *words = &plan->small[plan->words];
@@ -127,7 +127,7 @@ static xmpi_type_t *type_of(xmpi_plan_t *plan, const xmpi_side_t *side,
                           : xmpi_type_find(side->type);
 }
 
-/* The side goes through a buffer. */
+/* Gives the side a buffer for its packed data, and views the buffer. */
 static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
                        const xmpi_side_t *side, uint32_t n,
                        xmpi_buffer_t *buffer, view_t *view)
@@ -329,8 +329,8 @@ static int view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
 
 /* ---- data that is moved ---- */
 
-/* Open MPI tolerates one buffer for both sides without MPI_IN_PLACE: sends a
- * copy. */
+/* Sends a copy of the data if both sides are one buffer without MPI_IN_PLACE,
+ * as Open MPI tolerates that. */
 static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
                         const sides_t *sides, int ranks, view_t *send)
 {
@@ -423,7 +423,7 @@ static int describe_blocks(xmpi_plan_t *plan, uint32_t n, const view_t *send,
     return MPI_SUCCESS;
 }
 
-/* Whether this rank's block does not fit where it receives it itself. */
+/* Whether the block that this rank sends to itself is longer than its room. */
 static int is_too_long(const xmpi_call_t *call, const sides_t *sides,
                        const view_t *send, const view_t *recv)
 {
@@ -579,7 +579,8 @@ static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
     return sides->send_blocks && !sides->in_place ? plan->args.count : total;
 }
 
-/* Sides with gaps go through buffers, and the send side if both are one. */
+/* Sides with gaps go through buffers. So does the send side if both sides are
+ * one buffer. */
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
 {

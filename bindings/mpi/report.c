@@ -227,7 +227,7 @@ static void groups_add(unsigned coll, double *numbers)
             tally_add(&report.groups[i]->tallies[coll], numbers);
 }
 
-/* What XYLEM_MPI_VERBOSE prints. */
+/* Prints the lines that XYLEM_MPI_VERBOSE asks for. */
 static void fates_print(void)
 {
     unsigned coll, fate, lines = 0;

@@ -200,8 +200,8 @@ static int settings_agree(void)
 }
 
 /* Makes the binding's communicator, with the ranks in the order of the job. It
- * comes from the binding's session if `over` is of a session, which may end
- * before the binding, or if threads may come with different communicators. */
+ * comes from the binding's session if `over` is of a session of the program's,
+ * which may end before the binding, or if the program has only sessions. */
 static int world_make(MPI_Comm over)
 {
     const xmpi_comm_t *comm = xmpi_comm_find(over);

@@ -21,7 +21,7 @@ static int is_polling(void)
 
 /* ---- statuses ---- */
 
-/* Nothing if the program ignores the status. */
+/* Does nothing if the program ignores the status. */
 static void status_empty(MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
@@ -47,14 +47,15 @@ static void hook_poll(void)
         xmpi_hook();
 }
 
-/* Whether the host's function may wait: else it is asked again and again. */
+/* Whether the host's function may wait. If not, it is asked again and again,
+ * with turns of the hook in between. */
 static int host_may_wait(void)
 {
     return !is_polling() || !xmpi_work_is_active();
 }
 
-/* Whether the host knows the state of a request; an inactive persistent request
- * of the host's is complete for it. */
+/* Whether the host knows the state of a request. The host takes an inactive
+ * persistent request of its own for complete. */
 static int is_hosts(MPI_Request request)
 {
     return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;
@@ -62,7 +63,8 @@ static int is_hosts(MPI_Request request)
 
 /* ---- persistent collectives among the requests ---- */
 
-/* Tells the program that the call is over: it is idle. Returns MPI's code. */
+/* Tells the program that the call is over, which makes it idle. Returns MPI's
+ * code. */
 static int tell(xmpi_persistent_t *persistent, MPI_Status *status)
 {
     status_empty(status);

@@ -37,9 +37,9 @@ int xmpi_Win_free(MPI_Win *window)
     return code;
 }
 
-/* A function that makes a window, and its form for large counts, for which a
- * host without it gets int: parameters before `unit`, parameters behind it, and
- * the names of both. */
+/* Defines a function that makes a window, and its form for large counts. A host
+ * that lacks the latter gets `unit` as int. FIRST and REST are the parameters
+ * before and behind `unit`; `first` and `rest` are their names. */
 #define MAKER(name, FIRST, REST, first, rest)                                  \
     int xmpi_##name(UNPACKED FIRST, int unit, UNPACKED REST)                   \
     {                                                                          \
