@@ -7,10 +7,10 @@
  *           failed: give the berth back, read the word   | the others read
  *   leave   count this seat in; the last gives the berth back
  *
- * A seat leaves when it has ended so many calls with the tag, and is counted
- * with the seats that have ended as many: a seat that has ended fewer has a
- * call to make, and comes back. So a berth is given back when all seats have
- * retired their pieces on it, and every seat has counted the same pieces of it.
+ * A seat that leaves says how many calls with the tag it has ended. The word
+ * counts those seats that have left after the most calls: a seat that has ended
+ * fewer has a call to make, and comes back. So a berth is given back when all
+ * seats have retired the same pieces on it, and have the same next number.
  * Seats that find no berth free say so in the word, and the tag goes without.
  *
  * Any thread, by a lock of the caller's. */
@@ -25,13 +25,13 @@ enum {
     XYL_BERTH_NONE = (1 << 16) - 1
 };
 
-/* What the seats share; all zeros in the beginning. */
+/* The words that the seats share; all zeros in the beginning. */
 typedef struct xyl_berth_words {
     _Atomic uint64_t taken[XYL_BERTHS / 64]; /* bits */
     _Atomic uint64_t tags[XYLEM_TAG_MAX + 1];
 } xyl_berth_words_t;
 
-/* What a seat knows of a tag. */
+/* A tag, as a seat knows it. */
 typedef struct xyl_berth_seat {
     uint32_t berth;      /* 0: it has not joined, or has left */
     uint32_t generation; /* of the tag's berths, as it left */
@@ -39,7 +39,7 @@ typedef struct xyl_berth_seat {
 } xyl_berth_seat_t;
 
 /* The berth that a tag has just now, 0: none is taken for it yet; and the
- * lowest free berth, XYL_BERTH_NONE: none is. */
+ * lowest free berth, XYL_BERTH_NONE: none is free. */
 uint32_t xyl_berth_of(const xyl_seats_t *seats, const xyl_berth_words_t *words,
                       uint32_t tag);
 uint32_t xyl_berth_free(const xyl_seats_t *seats,

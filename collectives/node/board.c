@@ -386,8 +386,8 @@ char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes)
 
 /* Reads the word that says where a piece's window is. If each seat that begins
  * the piece took a window, and all but one gave theirs back, the same window
- * would not stay in the caches. So a seat waits a moment for the seats asked
- * before it. */
+ * would not stay in the caches. So seats have turns, which begin with another
+ * seat in each piece, and a seat waits a moment for those before it. */
 static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
                            const _Atomic uint64_t *word)
 {

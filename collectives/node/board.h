@@ -67,7 +67,7 @@ enum {
 /* A seat's line of a slot, which no other seat writes. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
-    _Atomic uint64_t call; /* what the seat calls: share.c */
+    _Atomic uint64_t call; /* word of the seat's call: share.c */
     _Atomic uint64_t past; /* hash of this call and all before it */
     union {
         _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
@@ -289,9 +289,10 @@ static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
     return number << XYL_BOARD_COUNT_BITS | count;
 }
 
-/* The value of a word that a seat which calls something else may set first: the
- * slot's generation, so that values grow, and the upper bits of `past`. Marks
- * of seats that call the same are equal, and even. */
+/* The value by which a seat claims a word for its call: the slot's generation,
+ * so that values grow, and the upper bits of `past`, so that a seat with a
+ * different call finds the word claimed by another. Marks of seats that call
+ * the same are equal, and even. */
 static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
 {
     return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |

@@ -13,17 +13,16 @@
  * A seat that has taken a partial is alone with its cell: it adds its
  * contribution and puts the partial back. If another partial lies there by
  * then, the seat takes that as well, merges the two, frees one cell, and tries
- * again. The first seat of a segment begins in the segment's *home* cell. A
- * seat that finds the partials of all segments that it lacks taken begins
- * another in a *spare* cell, of which a piece has a few.
+ * again. The first seat of a segment begins in the segment's *home* cell. If
+ * the partials of all segments that a seat lacks are taken, the seat begins
+ * another partial in a *spare* cell; a piece has a few of these.
  *
  * Nothing is lost or counted twice: a cell is in one word or with one seat; it
  * changes hands by a successful swap; counts are added when sums are.
  *
- * The sum of all ends in the home cell: a merge keeps that of its two cells
- * which is home, so the partial that the first contribution went into is always
- * there. Hence all spares are free when all segments are full, and full sums
- * keep none of them from seats that come later.
+ * The sum of all ends in the home cell: a merge of a home and a spare keeps the
+ * home, so the partial that the first contribution went into is always there.
+ * Hence a full segment holds no spare.
  *
  * No seat waits for ever. A seat waits only when it has no cell, all segments
  * that it lacks are out, and no spare is free. A seat with a cell never waits:

@@ -9,8 +9,8 @@
 
 /* Writes for each seat the lowest seat of its group; returns the number of
  * groups, by `setting`, of XYLEM_NODE_GROUPS. If that is auto, a group shares
- * the third-level cache, else memory, else package. One group holds all when
- * the place of any is not known, or when no two share anything. */
+ * the third-level cache, else memory, else package. All seats are one group if
+ * the place of any is not known, or if no two share anything. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
                               uint64_t setting, uint32_t *group_of_out);
 

@@ -266,8 +266,8 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
     return 0;
 }
 
-/* When a sender ends its wait for the receiver: after `parcel_patience_us` if
- * the receiver has not come, after `held_up_us` if the receiver reads. A sender
+/* The time when a sender ends its wait for the receiver: `parcel_patience_us`
+ * if the receiver has not come, `held_up_us` if the receiver reads. A sender
  * that also takes blocks, in a program that is not sparse, waits from its last
  * take for as long as its takes have lasted, within these limits. By then all
  * seats have come, and a receiver that is not held up has read its blocks. */
@@ -289,7 +289,8 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 1: the receiver has read the block, or still may; 0: it goes in parts. */
+/* 1: the receiver has read the block, or still may; 0: the block goes in parts.
+ */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,

@@ -13,16 +13,16 @@
 #include "collectives/node/board.h"
 #include "runtime/core/context.h"
 
-/* What a rank says of a board that it offers; ranks that have made the same
- * calls there say the same. */
+/* The row in which a rank offers a board; ranks that have made the same calls
+ * there have equal rows. */
 typedef struct xyl_board_offer {
     uint64_t key; /* 0: it has none */
     uint64_t next, past;
     uint64_t word; /* XYL_SPARE_CALLS */
 } xyl_board_offer_t;
 
-/* Keeps the board of a team that was made of this parent. Returns owned another
- * board, which has to give way, or NULL. */
+/* Keeps the board of a team that was made of this parent. Returns owned the
+ * board that has to give way, or NULL. */
 xyl_board_t *xyl_kept_put(xylem_context_t *context, xyl_board_t *board,
                           uint64_t parent_key);
 /* Takes the last board kept for this parent, of so many seats (0: any number).

@@ -111,7 +111,7 @@ static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (source == NULL)
         return 0;
     if (xyl_buffer_is_private(to.buffer) &&
-        node->buffers.binned[to.buffer] != NULL) /* they lie as if whole */
+        node->buffers.binned[to.buffer] != NULL) /* numbers, side by side */
         is_done = xyl_buffers_put(
             &node->buffers, strand->work, to.buffer,
             private_at(node, piece, to.at + from), bytes,
@@ -139,7 +139,7 @@ char *xyl_node_address(const xyl_node_stage_t *node,
     return shared_address(node, piece, spot.buffer, spot.seat, spot.at + from);
 }
 
-/* What a seat contributes, from `from` on; NULL: this seat cannot see it. */
+/* A seat's contribution from `from` on; NULL: this seat cannot see it. */
 static const char *operand(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step, uint32_t seat, uint64_t from,
@@ -224,8 +224,6 @@ static uint64_t whole_elements(const xyl_node_stage_t *node, uint64_t bytes)
     return element >= bytes ? element : bytes / element * element;
 }
 
-/* Goes on with bytes [at, end) of a step, for at most about
- * a seat's turn of reading; returns how far it came. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end)

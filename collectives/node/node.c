@@ -23,7 +23,7 @@ static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 
     if (!team->may_share || seats < 2 || seats > XYL_BOARD_SEATS_MAX)
         return 0;
-    /* The smallest window has, of each seat, a unit for each and one more. */
+    /* The smallest window has, for each seat, a unit for each, and one more. */
     return unit <= room &&
            (unit + line - 1) / line * line <= room / (seats * (seats + 1));
 }
@@ -156,8 +156,8 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
         xyl_node_place_return(team->context);
 }
 
-/* The longest window, of an operation that takes more for late seats; at most
- * three eighths of the pool. */
+/* The longest window, for an operation that keeps partials of late seats; at
+ * most three eighths of the pool. */
 static uint64_t longest_window(const xylem_context_t *context)
 {
     return context->window_bytes / 2 * 3;

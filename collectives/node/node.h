@@ -11,10 +11,11 @@
 #include "collectives/stages/choice.h"
 #include "progress/shm/pool.h"
 
-/* Places of teams in the memory of this rank's node. A rank that has one gets a
- * board, whatever other ranks do. Each rank of a new team draws one, and tells
- * the others whether it has; if any rank has none, all go over the net. Any
- * thread. draw returns 0 if there is no place. */
+/* Places for boards in the directory of this node's memory. A rank that has
+ * drawn a place gets a board, whatever other ranks do. Each rank of a new team
+ * draws a place, and tells the others whether it has one; if any rank has none,
+ * the team goes over the net. Any thread. xyl_node_place_draw returns 0 if no
+ * place is free. */
 int xyl_node_place_draw(xylem_context_t *context);
 void xyl_node_place_return(xylem_context_t *context);
 /* The team takes the place that this rank has drawn, if all ranks have one;
@@ -25,15 +26,15 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
  * is made of `parent`; NULL: it keeps none. Any thread, as the next two. */
 struct xyl_board *xyl_node_board_offered(const xylem_team_t *parent,
                                          uint32_t size);
-/* The team, which has its places, takes the board that all its ranks have
- * offered, unless that is of other ranks. 1: it has. */
+/* Called after xyl_node_team_places. The team takes the board that all its
+ * ranks have offered, unless the board is of other ranks. 1: it has. */
 int xyl_node_team_takes_board(xylem_team_t *team, struct xyl_board *board);
 /* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, struct xyl_board *board);
 
-/* Tells ranks that wait for this rank's next call that a call, whose word this
- * is, was refused; 0: no call was, but a request could not be made. A team
- * whose board this rank cannot have fails. Any thread. */
+/* Tells ranks that wait for this rank's next call that a call was refused.
+ * `call` is its word; 0: no call was refused, but a request could not be made.
+ * The team fails if this rank cannot have its board. Any thread. */
 void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
 
 /* A word that the ranks of a team on one node share, 0 in the beginning, for
@@ -49,11 +50,11 @@ xylem_status_t xyl_node_board_locked(xylem_team_t *team,
 /* Makes one more board of the same ranks, by a key of its own. */
 xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
                                      struct xyl_board **board_out);
-/* What tagged.c keeps with a team. */
+/* The state that tagged.c keeps with a team. */
 struct xyl_tagged **xyl_node_tagged_of(const xylem_team_t *team);
 
-/* 1 when programs for such a problem fit into the team's board. Looks at what
- * is equal on all ranks only. */
+/* 1 when programs for such a problem fit into the team's board; equal on all
+ * ranks. */
 int xyl_node_is_possible(const xylem_team_t *team,
                          const xyl_problem_t *problem);
 
@@ -83,9 +84,9 @@ typedef struct xyl_node_part {
     int is_beside_trees; /* the other level passes segments on singly */
 } xyl_node_part_t;
 
-/* Adds a stage with the spec's segments to a lane of consecutive ones.
- * *stage_out NULL: memory is not shared, or has no room for such segments;
- * alike on all ranks of the node. */
+/* Adds a stage to a lane whose segments are consecutive. *stage_out NULL: the
+ * node shares no memory, or its memory has no room for such segments; alike on
+ * all ranks of the node. */
 xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
                                  const xyl_stage_spec_t *spec,
                                  const xyl_node_part_t *part,
@@ -117,14 +118,15 @@ enum { XYL_NODE_POOL_KEY = 1 };
 
 /* The state of a context: the progressing thread's, except as noted. */
 typedef struct xyl_node_context {
-    LIST_HEAD(, xyl_board) busy; /* see stage.c */
-    uint64_t moved;              /* bytes, on these in the present turn */
-    unsigned hasty_stages;       /* on these; the net matters most for them */
-    struct xyl_board *left;      /* see node.c; by the context's lock */
-    struct xyl_board *kept;      /* see kept.h; the same */
-    _Atomic uint32_t places;     /* drawn */
-    _Atomic int is_short;        /* a board could not be mapped */
-    xyl_shm_pool_t pool;         /* of windows; see board.h */
+    LIST_HEAD(, xyl_board) busy; /* boards with stages under way */
+    uint64_t moved;              /* bytes, on busy boards in this turn */
+    unsigned hasty_stages;       /* on busy boards; see is_hasty */
+    /* By the context's lock: boards to be destroyed, and those of kept.h. */
+    struct xyl_board *left;
+    struct xyl_board *kept;
+    _Atomic uint32_t places; /* drawn */
+    _Atomic int is_short;    /* a board could not be mapped */
+    xyl_shm_pool_t pool;     /* of windows; see board.h */
 } xyl_node_context_t;
 
 static inline xyl_node_context_t *

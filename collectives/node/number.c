@@ -107,7 +107,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     if (node->first == node) {
         take_extent(node);
         xyl_node_share_number(node);
-    } else { /* the first stage has, for all */
+    } else { /* the first of the joined stages has taken them for all */
         node->extent = node->first->extent;
         node->share.past = node->extent.past;
     }
@@ -148,8 +148,8 @@ static int first_run(xyl_node_stage_t *node, unsigned *did)
 
     if (node->state == XYL_NODE_NEW)
         xyl_node_take_first(node);
-    /* Even if this seat hands nothing: the stage that brings input may write
-     * where others' blocks will lie, and say that this stage is skipped. */
+    /* Wait for input even if this seat hands nothing: the stage that brings it
+     * may write where others' blocks will lie, or have this stage skipped. */
     if (!node->has_input)
         return 0;
     if (node->is_skipped)

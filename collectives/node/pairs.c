@@ -299,7 +299,8 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
     return pairs->added == all_of(piece) && pairs->second == 0;
 }
 
-/* 1: no seat needs this one, nor need it stay for cells that it has put. */
+/* 1: no seat needs this one, and this one need not stay for cells that it has
+ * put. */
 static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
                                const xyl_pairs_t *pairs)
 {

@@ -117,7 +117,8 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
     return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
-/* Before the count is posted, the sender offers `lies`, unless it is NULL. */
+/* Called by the sender before it posts the count. Offers the block at `lies`,
+ * unless that is NULL. */
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
 /* 1: the sender has prepared the parcel. Called after its count was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);

@@ -22,7 +22,8 @@ void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status)
         program->status = status;
 }
 
-/* Room for one more; the array, moved if need be, or NULL. */
+/* Makes room for one more element. Returns the array, which may have moved, or
+ * NULL. */
 static void *grow(xyl_node_program_t *program, void *array, uint32_t count,
                   uint32_t *capacity, size_t bytes)
 {

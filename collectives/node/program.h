@@ -7,11 +7,12 @@
  * A seat publishes the bytes that others read: short ones beside the count in
  * its line, longer ones as its input in the piece's window. The programs say
  * which seat reads and combines what. No seat waits for its readers, because
- * the board keeps the window until all seats have retired the piece. Exceptions
- * are an alltoall in rounds and leaders of groups, which use a place again. But
- * if `shares` is set and the others can see the memory of a seat's input, they
- * read the input there, and it is not copied. That seat ends only when all have
- * said that they are done with it; every seat says so, whichever seats share.
+ * the board keeps the window until all seats have retired the piece. There are
+ * two exceptions. In an alltoall in rounds and in groups, seats use a place
+ * again, after its readers. And if `shares` is set, other seats read a seat's
+ * input in that seat's memory where they can see it, and the input is not
+ * copied. That seat ends only when all have said that they read no more input;
+ * every seat says so, whichever seats share.
  *
  * A block longer than a piece goes in several pieces. Piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
@@ -45,9 +46,9 @@ typedef enum xyl_step_kind {
     XYL_STEP_COPY,    /* to = from */
     XYL_STEP_PUBLISH, /* to = from, for all of this seat's input; moves nothing
                          where the others can read `from` where it lies */
-    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1,
-                         from `turn` seats on, and round; `from` is the position
-                         for first_seat */
+    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1;
+                         begins `turn` seats later, and goes on with first_seat
+                         at the end. `from` is the position for first_seat */
     XYL_STEP_JOIN,    /* to = to op from */
     /* Steps from here on ignore `wait`, and wait as they need to. */
     XYL_STEP_CLAIM,   /* takes slices until none is left, slice i when all
@@ -71,7 +72,7 @@ typedef enum xyl_step_kind {
                       line or the cell at `from` (in INPUT), or fails */
     XYL_STEP_TELL, /* tells all seats the longest of this seat's blocks that are
                       not handed */
-    XYL_STEP_HEAR, /* waits until all seats have told that, and keeps it */
+    XYL_STEP_HEAR, /* waits until all seats have told; keeps the longest */
     XYL_STEP_GATE  /* waits until the stage's gate is open */
 } xyl_step_kind_t;
 
@@ -178,9 +179,8 @@ static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
  * PEER             The line says where the block lies in the sender's memory,
  *                  and the receiver reads it there. A block that the receiver
  *                  cannot read, or that the sender takes back, goes in parts.
- * LENGTH           The block does not go by this step: in a program that is cut
- *                  late it goes in other pieces; else it is told to all, and
- *                  goes by TOLD_PEER.
+ * LENGTH           The line has the length alone. In a program that is cut late
+ *                  the block goes in other pieces; else it goes by TOLD_PEER.
  *
  * By a cell in the window that belongs to one sender and one receiver:
  *
@@ -264,9 +264,9 @@ typedef struct xyl_step {
     uint32_t turn;                 /* REDUCE */
     /* The step waits for a result that others make of the inputs of all seats.
      * If the inputs are there and the seat that makes the result is held up,
-     * this seat goes on by itself. In place of a COPY it combines the inputs,
-     * which gives the same bits. A REDUCE needs only the inputs. A NOTHING has
-     * no post. */
+     * this seat goes on by itself. A COPY then combines the inputs, which gives
+     * the same bits. A REDUCE needs only the inputs. A NOTHING must have no
+     * post. */
     int or_itself;
     int takes_send; /* REDUCE: this seat's own operand is not published but lies
                        at `within` of SEND; it is one of the first two, or SEND
@@ -328,8 +328,9 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
-/* Adds a step that waits for nothing and posts nothing; valid until the next
- * step is added. Without memory the program lacks it; its status says so. */
+/* Adds a step that waits for nothing and posts nothing. The pointer is valid
+ * until the next step is added. If there is no memory, the program lacks the
+ * step, and its status says so. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
@@ -360,8 +361,8 @@ void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
 
-/* Adds a step that tells all seats `largest`; adds a strand that hears it from
- * all seats. */
+/* The first adds a step that tells all seats `largest`, the second a strand
+ * that hears it from all seats. */
 void xyl_node_tell(xyl_node_program_t *program);
 void xyl_node_hear(xyl_node_program_t *program);
 /* As xyl_node_cut, while the largest block of all seats is not known. The steps

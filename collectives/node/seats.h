@@ -1,7 +1,6 @@
 /* The seats of a board, as one of them sees them, and how they wait for each
- * other: a seat that waits marks itself, then looks once more; a seat that has
- * changed what others may wait for looks for marks then, and wakes the marked
- * seats.
+ * other: a seat that waits marks itself, then looks once more; a seat that
+ * changes a word looks for marks afterwards, and wakes the marked seats.
  *
  * The progressing thread. */
 #ifndef XYL_COLLECTIVES_NODE_SEATS_H
@@ -86,7 +85,7 @@ static inline uint32_t xyl_sum_first_from(uint64_t segments, uint32_t from)
     return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
 }
 
-/* What a seat that adds is to do next. */
+/* The next thing to do for a seat that adds. */
 typedef enum xyl_sum_next {
     XYL_SUM_STEP,
     XYL_SUM_WORK, /* on a segment; then say worked */

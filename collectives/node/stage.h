@@ -37,7 +37,8 @@ typedef struct xyl_node_gate {
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
 
 /* Sets whether this run skips the stage, which then only retires its pieces, as
- * soon as its input is there. Before a piece begins, on all seats alike. */
+ * soon as its input is there. Called before a piece begins, on all seats alike.
+ */
 void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped);
 
 /* Segments of a piece. */

@@ -1,12 +1,13 @@
 /* The inside of the node stage, for the files that make it up:
  *
- *   stage.c         what is under way, from start to end
+ *   stage.c         planning and running; the stages of a context are polled
  *   number.c        the numbers of its pieces
  *   run.c           the strands of a piece: waiting, posting, claiming
  *   move.c          copying and combining
  *   hand.c          blocks that one seat hands another
  *   sums.c          sums in the order of arrival, or of pairs
- *   share.c         input that is read where it lies
+ *   share.c         input that is read where it lies; comparing calls
+ *   stage_relay.c   segments that relays of levels put into the window
  */
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
@@ -29,12 +30,12 @@ typedef enum xyl_node_state {
 
 #define XYL_NODE_NO_STRAND UINT32_MAX
 
-/* Where a strand of a piece is. */
+/* How far a strand of a piece is. */
 typedef struct xyl_strand {
     uint32_t step;
-    uint32_t seen;  /* seats whose counts are there */
-    int has_slice;  /* claimed, or it goes on by itself */
-    uint32_t slice; /* claimed; or vain looks, if it may go on by itself */
+    uint32_t seen;             /* seats whose counts are there */
+    int has_slice;             /* claimed, or it goes on by itself */
+    uint32_t slice;            /* claimed; or vain looks so far for a result */
     uint32_t published, swept; /* slices; `published` when none was left */
     uint32_t complete;         /* seats whose inputs are all there */
     uint64_t done;             /* bytes of the step, or of the slice */
@@ -74,8 +75,8 @@ typedef struct xyl_node_share {
      * something else; XYL_BOARD_ALL: none. */
     uint32_t cannot_see, differs;
     uint64_t differs_by; /* the call of that seat */
-    /* Of a seat's input, as that seat says and as this seat knows; equal: the
-     * length is not what is wrong. */
+    /* The length of a seat's input, as that seat says and as this seat knows;
+     * equal: there is no wrong length. */
     uint64_t length, length_known;
     uint64_t past; /* this call, and what came before on the board */
     int is_explained;
@@ -99,7 +100,7 @@ struct xyl_node_stage {
     xyl_node_gate_t gate;
     uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
     uint32_t own_strands; /* of a piece, without the gate's */
-    int marks_pieces;     /* before it writes where other seats may write */
+    int marks_pieces;     /* it writes where other seats may write as well */
     int is_plain; /* each step only waits, moves or combines, and posts, as in
                  most short programs */
     /* The run. */
@@ -216,9 +217,9 @@ void xyl_node_share_piece(const xyl_node_stage_t *node,
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece);
 /* A seat that posts nothing in a piece leaves its line as an earlier piece of
- * the slot had it. The generation tells these apart, but a word has only a few
- * of its bits. So once in so many generations each seat says what it calls as
- * the piece begins. */
+ * the slot had it. The generation tells the two pieces apart, but a word has
+ * only a few of its bits. So once in RENEWED generations each seat says what it
+ * calls as the piece begins. */
 enum { XYL_NODE_RENEWED = 64 };
 void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
 /* 0: no number of a piece that begins with this one is of that generation. */

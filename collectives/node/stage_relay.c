@@ -1,5 +1,5 @@
-/* What relays of levels do with a node stage that is under way: they put
- * segments into its window and say so, for the leader if that is late. */
+/* A node stage, as relays of levels use it while it is under way: they put
+ * segments into its window and publish them, in place of a late leader. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -63,8 +63,8 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
 /* A leader's last beat, which says that it lets go. */
 enum { LAST_BEAT = (1 << XYL_BOARD_COUNT_BITS) - 1 };
 
-/* A broadcast adds nothing up, so a lane has the word of its first segment's
- * sum. */
+/* A broadcast adds nothing up, so the word of the first segment's sum is free
+ * for a lane's beats. */
 static _Atomic uint64_t *beat_word(const xyl_node_stage_t *node,
                                    const xyl_node_piece_t *piece)
 {

@@ -11,13 +11,13 @@
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
-    uint64_t kept; /* COLLECT: of segments whose own lies in the result */
+    uint64_t kept; /* COLLECT: bits of segments whose own is in the result */
     uint32_t segment, is_busy, is_keeping;
     uint64_t done;    /* bytes of the segment; also of PAIR, as what follows */
     uint64_t pending; /* of them, under way; the caller adds them to `done` */
 } xyl_node_combine_t;
 
-/* What a step works on. */
+/* A step and the memory that it works on. */
 typedef struct xyl_node_sum {
     const xyl_board_t *board;
     const xyl_step_t *step;
@@ -30,8 +30,9 @@ typedef struct xyl_node_sum {
     uint64_t full;   /* the word of a segment that is full */
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
-    /* For sums of numbers: `own` is numbers, not sums; and so is `result`, on
-     * all seats or on none. A result for all lies where its sums begin. */
+    /* In the reproducible order: `own` has the user's numbers, not sums; so has
+     * the result, on all seats or on none. The numbers of a result for all
+     * seats begin where the sums of their segment began. */
     int own_has_numbers, gives_numbers;
     size_t element_bytes;
     xyl_exec_t *exec;

@@ -1,7 +1,7 @@
 /* Allreduce by slices: each seat combines a slice of its own, and copies out
  * all slices. Contributions are combined in the order of seats. For short
  * messages. Seats wait for all seats twice: for the inputs, then for the
- * slices. They combine the slice of a seat that is held up themselves. */
+ * slices. If a seat is held up, each other seat combines all slices itself. */
 #include "collectives/node/programs/parts.h"
 
 enum { SLICE_LEAST = 64 };

@@ -26,7 +26,7 @@ xyl_node_alltoall_from(const xyl_problem_t *problem, uint32_t seat)
 }
 
 /* `further` of a step: in a seat's memory, blocks lie side by side at full
- * length, and all have one length if they are shared. */
+ * length. Blocks that are read there all have one length. */
 static inline uint64_t xyl_node_alltoall_further(const xyl_problem_t *problem,
                                                  const xyl_step_t *step,
                                                  xyl_position_t published,

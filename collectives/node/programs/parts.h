@@ -371,19 +371,19 @@ static inline void xyl_node_scan_plan(const xyl_problem_t *problem,
 
 /* ---- needs (see xyl_algorithm_t.lacks) ---- */
 
-/* Of algorithms that hand blocks by parcels. */
+/* For algorithms that hand blocks by parcels. */
 static inline const char *xyl_node_parcels_lack(const xyl_problem_t *problem)
 {
     return problem->node.is_level ? "is no level of several" : NULL;
 }
 
-/* Of algorithms in which all seats must know the longest block. */
+/* For algorithms in which all seats must know the longest block. */
 static inline const char *xyl_node_lengths_lack(const xyl_problem_t *problem)
 {
     return xyl_node_hands(problem) ? "needs lengths that all ranks know" : NULL;
 }
 
-/* allreduce_first.c: of algorithms that do not cut messages. */
+/* allreduce_first.c: for algorithms that do not cut messages. */
 const char *xyl_node_whole_lacks(const xyl_problem_t *problem);
 /* reduce_pairs.c */
 const char *xyl_node_pairs_lack(const xyl_problem_t *problem);

@@ -28,7 +28,7 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
     uint64_t bytes = xyl_node_cut_length(xyl_problem_bytes(problem), pair_cut);
 
-    if (problem->segment_bytes != 0) /* of a level: segments come and go so */
+    if (problem->segment_bytes != 0) /* a level's segments come and go so */
         return xyl_node_segment(problem->segment_bytes, UINT64_MAX,
                                 problem->element_bytes);
     if (bytes > room)
@@ -111,7 +111,7 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
 {
     if (problem->count == 0)
         return xyl_node_lacks_data;
-    /* Each seat combines one of as many messages, and waits for all seats. */
+    /* Each seat would be the root of a message, and wait for all seats. */
     if (problem->node.roots_in_turn && !problem->node.is_for_one)
         return "needs one root at a time";
     return have_room(problem) ? NULL : xyl_node_lacks_room;

@@ -12,8 +12,8 @@ static xyl_position_t scatter_block_in(const xyl_problem_t *problem,
                            seat * program->piece_bytes);
 }
 
-/* In the root's memory, blocks lie side by side at full length, and all have
- * one length if they are shared. */
+/* In the root's memory, blocks lie side by side at full length. Blocks that are
+ * read there all have one length. */
 static uint64_t scatter_further(const xyl_problem_t *problem,
                                 const xyl_node_program_t *program,
                                 uint32_t seat)
