@@ -15,8 +15,8 @@
 enum { XYL_DISTANCES_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
 
 /* Elements of a segment of a message, or block, of `count`: as many as the
- * problem asks for, or all. A segment is longer if it must be for each segment
- * and rank to have two labels. */
+ * problem asks for, or all. Segments are longer if there would be too few
+ * labels: there are two for each segment and rank. */
 static inline uint64_t xyl_segment_count(const xyl_problem_t *problem,
                                          uint64_t count)
 {

@@ -29,7 +29,7 @@ typedef struct bruck {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_position_t source; /* of the blocks to be sent, by rank */
-    xyl_action_t saved;    /* they are there */
+    xyl_action_t saved;    /* after this they are there */
     uint32_t count;        /* of `incoming`, lower digits first */
     incoming_t incoming[XYL_DISTANCES_MAX];
 } bruck_t;
@@ -126,7 +126,7 @@ static void send_over(const bruck_t *bruck, uint64_t over, uint64_t unit,
         xyl_schedule_order(schedule, send, first);
 }
 
-/* Receives a message, of which blocks without a higher digit have arrived. */
+/* Receives a message. Its blocks that have no higher digit have arrived. */
 static void receive_over(bruck_t *bruck, uint64_t over, uint64_t unit,
                          uint32_t label)
 {

@@ -73,7 +73,7 @@ static xyl_action_t recv_parts(const spread_t *spread, uint32_t from,
                          XYL_ACTION_NONE);
 }
 
-/* The parts that come down the tree to a place; all to the root's. */
+/* The parts that come down the tree to a place; the root's place has all. */
 static parts_t subtree(const spread_t *spread, uint64_t place)
 {
     return (parts_t){place,

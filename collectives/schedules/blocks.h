@@ -21,8 +21,9 @@ typedef struct xyl_blocks {
     int is_packed;      /* one behind the other in RECV, */
     uint64_t packed_at; /* from here on */
     xyl_position_t own; /* the own block, as the user gave it */
-    xyl_action_t
-        owned; /* it is in RECV, too; XYL_ACTION_NONE: from the start */
+    /* After this the own block is in RECV, too; XYL_ACTION_NONE: from the
+     * start. */
+    xyl_action_t owned;
 } xyl_blocks_t;
 
 /* Also puts the own block into its place. Without memory the schedule fails,

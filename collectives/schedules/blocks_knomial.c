@@ -1,8 +1,8 @@
 /* Gather and scatter: all blocks of a subtree of a k-nomial tree go in one
  * message, up to the root or down from it. On their way they are collected in
  * the temporary buffer. The root receives, or sends, each message in the places
- * of its blocks: one whose ranks go past the last and on from 0 is two. For
- * short blocks.
+ * of its blocks. If the ranks of a subtree go past the last and on from 0, its
+ * blocks go in two messages. For short blocks.
  * Chan, Heimlich, Purkayastha, van de Geijn, Collective communication: theory,
  * practice, and experience, 2007: gather and scatter on a minimum spanning
  * tree, here with a radix. */
@@ -14,10 +14,10 @@ typedef struct subtrees {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     int is_down;
-    uint64_t place;        /* of this rank, counted from the root */
-    xyl_position_t all;    /* the blocks of the subtree; of these, */
-    uint64_t first;        /* so many, up to the last rank's, are there */
-    xyl_action_t ready[2]; /* after this, and the rest after that */
+    uint64_t place;     /* of this rank, counted from the root */
+    xyl_position_t all; /* the blocks of the subtree */
+    uint64_t first;     /* of these, number of blocks up to the last rank's */
+    xyl_action_t ready[2]; /* after [0] these are there, after [1] the rest */
 } subtrees_t;
 
 static uint64_t place_of_peer(const subtrees_t *trees, uint32_t rank)

@@ -1,6 +1,7 @@
 /* Folds any number of ranks to fewer, mostly to a power of two: of the first
  * 2 * (ranks - places) ranks each odd one stands back behind the even one
- * before it; so the rest stay ranges of ranks in order. */
+ * before it. So each place has a range of ranks, and places are in the order of
+ * ranks. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_FOLD_H
 #define XYL_COLLECTIVES_SCHEDULES_FOLD_H
 
@@ -66,8 +67,8 @@ static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
                   problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
-/* The first actions of its partner: it combines these with its own, which is
- * SEND. Returns where the sum is, after *ready_out. */
+/* The first actions of its partner, which combines these elements with its own
+ * in SEND. Returns where the sum is, after *ready_out. */
 static inline xyl_position_t xyl_fold_combine(const xyl_fold_t *fold,
                                               const xyl_problem_t *problem,
                                               xyl_schedule_t *schedule,

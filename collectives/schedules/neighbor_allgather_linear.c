@@ -3,9 +3,9 @@
  * the whole graph, which no rank does here.
  *
  * An edge that a rank names several times is one message; the block is copied
- * from its first place to the others. Both ends of an edge post it in the same
- * place of one order (data/neighbors.h): so although only some messages are
- * under way at once, the first of all edges that are left ends.
+ * from its first place to the others. All ranks post their edges in one order
+ * (data/neighbors.h). So although only some messages are under way at once, the
+ * first edge that is left has both ends posted.
  *
  * Hoefler, Traff, Sparse collective operations for MPI, 2009; Hoefler,
  * Schneider, Optimization principles for collective neighborhood

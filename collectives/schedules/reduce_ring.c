@@ -27,8 +27,8 @@ typedef struct ring {
     xyl_inbox_t inbox;
     xyl_position_t result; /* of the own part, which begins at `own_at` */
     uint64_t own_at;
-    xyl_action_t done; /* if that is late: the result is ready, and */
-    xyl_action_t read; /* SEND has been read in its place */
+    xyl_action_t done; /* after this a late result is ready, */
+    xyl_action_t read; /* and after this SEND has been read in its place */
 } ring_t;
 
 /* A segment of a part. */

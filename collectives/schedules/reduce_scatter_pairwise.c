@@ -15,7 +15,7 @@ typedef struct pairwise {
     uint64_t count;
     xyl_inbox_t inbox;
     xyl_position_t sum;       /* place for the sum up to this rank; */
-    xyl_position_t low, high; /* where it is; sum of the ranks behind */
+    xyl_position_t low, high; /* where it lies; the sum of the ranks behind */
     xyl_action_t low_ready, high_ready;
     xyl_action_t sent; /* in place: blocks in the result's place */
 } pairwise_t;

@@ -43,14 +43,14 @@ typedef struct xyl_choice {
     int is_named; /* chosen by name, not by the rule */
     uint32_t radix;
     size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
-    /* Trees, and levels in segments: */
-    xyl_plan_t frame; /* with the tree; of levels: between nodes, and lanes */
+    /* Trees; levels in segments, with the tree between nodes and the lanes: */
+    xyl_plan_t frame;
     /* Levels in segments: */
     uint32_t leaders;      /* of a node; each has a lane for each half */
     uint32_t halves;       /* of the tree */
     uint32_t roots;        /* nodes with roots, if the call has no root */
-    xyl_shape_t node_tree; /* within nodes, by messages: */
-    int is_by_messages;    /* also where memory is shared */
+    xyl_shape_t node_tree; /* within nodes that go by messages */
+    int is_by_messages;    /* nodes that share memory do, too */
     /* In memory, by name; NULL: `chooser` chooses. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;

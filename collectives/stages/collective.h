@@ -1,5 +1,5 @@
-/* The operation of a collective: the facts of the call that stages need, beside
- * those that move segments (runtime/core/operation.h). */
+/* The operation of a collective: an xyl_operation_t, which moves segments, and
+ * the facts of the call that its stages need. */
 #ifndef XYL_COLLECTIVES_STAGES_COLLECTIVE_H
 #define XYL_COLLECTIVES_STAGES_COLLECTIVE_H
 

@@ -46,8 +46,9 @@ static inline void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge,
         xyl_stage_recv(stage, edge, index, xyl_stage_place(stage, index, buf));
 }
 
-/* Messages without an edge. `label`, below sequences * XYL_TEAM_SEGMENT_TAGS,
- * tells those of a pair and direction apart; handlers as above. */
+/* Messages without an edge. Messages from one rank to another differ in their
+ * `label`, which is below sequences * XYL_TEAM_SEGMENT_TAGS. Handlers begin as
+ * above. */
 typedef struct xyl_stage_message {
     uint32_t peer; /* rank in the team */
     uint32_t self; /* the source that a send names; a receive has none */

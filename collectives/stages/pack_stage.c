@@ -17,12 +17,12 @@
 typedef struct pack_stage {
     xyl_stage_t stage;
     xyl_buffers_t buffers; /* from SEND to RECV; one has gaps, or numbers */
-    int is_whole;          /* the message is not cut; it has here: */
-    size_t whole;          /* bytes */
+    int is_whole;          /* the message is not cut */
+    size_t whole;          /* then its bytes on this rank */
     xyl_number_queue_t arrived; /* indexes */
     uint64_t finished;
-    size_t copied; /* bytes in this turn; the last segment may exceed: */
-    uint64_t turn;
+    size_t copied; /* bytes in this turn */
+    uint64_t turn; /* bytes after which no other segment begins in a turn */
     xyl_stage_pause_t pause;
     xyl_stage_work_t *works; /* [stage.count]; NULL: all is done in the call */
 } pack_stage_t;

@@ -65,7 +65,7 @@ xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                              NULL};
 }
 
-/* A tree, and all that its edges follow from. With a map, each of the map's
+/* A tree, with all that determines its edges. With a map, each of the map's
  * levels has a shape. */
 typedef struct found_tree {
     const xyl_tree_spec_t *spec;

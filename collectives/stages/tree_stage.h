@@ -9,8 +9,9 @@
 #include "collectives/stages/messages.h"
 #include "collectives/stages/team_map.h"
 
-/* A tree of a group. Among some ranks of a team TOPOLOGY is KNOMIAL, as each
- * place has one of them. With a map each of its levels has the shape. */
+/* A tree of a group. In a group of only some of the team's ranks TOPOLOGY is
+ * KNOMIAL, as each place has one of them. With a map each of its levels has the
+ * shape. */
 typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;
