@@ -2,6 +2,7 @@
  * own, so that programs run without any cluster software.
  *
  *   main.c      the order of things, from options to the exit code
+ *   complain.c  the launcher's own messages
  *   options.c   the command line
  *   layout.c    which rank is on which (possibly only presented) node
  *   inherited.c limits and signals that the launcher has been started with
