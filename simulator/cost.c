@@ -1,6 +1,22 @@
 /* The cost of work: it moves the rank's own clock on, stretched by noise. */
 #include "simulator/inside.h"
 
+sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b)
+{
+    const xylem_place_t *x = &world->all[a].peers[a].place;
+    const xylem_place_t *y = &world->all[a].peers[b].place;
+    uint32_t per_switch = world->machine.nodes_per_switch;
+
+    if (x->node != y->node)
+        return x->node / per_switch == y->node / per_switch ? SIM_LEVEL_SWITCH
+                                                            : SIM_LEVEL_SYSTEM;
+    if (x->socket != y->socket)
+        return SIM_LEVEL_NODE;
+    if (x->numa != y->numa)
+        return SIM_LEVEL_SOCKET;
+    return x->l3 != y->l3 ? SIM_LEVEL_NUMA : SIM_LEVEL_GROUP;
+}
+
 void sim_charge(sim_rank_t *rank, sim_time_t work)
 {
     sim_time_t end;

@@ -1,22 +1,10 @@
-/* Faults that are made on purpose, and complaints about errors. */
+/* Faults that are made on purpose. */
 #include <stdlib.h>
 
 #include "runtime/core/failure.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"
-
-void sim_complain(sim_rank_t *rank, const char *text)
-{
-    const sim_options_t *options = &rank->world->options;
-
-    if (options->complain != NULL) {
-        options->complain(options->complain_arg, rank->rank, text);
-        return;
-    }
-    fprintf(stderr, "rank %u: %s\n", rank->rank, text);
-    abort();
-}
 
 /* ---- calls that fail ---- */
 

@@ -1,14 +1,16 @@
 /* The inside of the simulated world, for the files that make it up:
  *
- *   world.c     ranks, cores, the calendar: which rank works when
+ *   world.c     ranks, cores: which rank works when
  *   net.c       the net's functions as the library calls them, and a rank's
  *               inbox as its core works it off
  *   wire.c      the way of messages: protocols, interfaces, matching
  *   shm.c       memory that ranks share
- *   cost.c      the cost of work for a rank
  *   exec.c      work on bytes that ends late
+ *   faults.c    deaths, failing calls, delays
+ *   events.c    the library's events; complaints
+ *   cost.c      the cost of work for a rank
+ *   timeline.c  when things happen: entries of the calendar, wake-ups
  *   objects.c   memory for messages, receives and items
- *   faults.c    deaths, failing calls, delays; complaints
  */
 #ifndef XYL_SIMULATOR_INSIDE_H
 #define XYL_SIMULATOR_INSIDE_H
@@ -224,7 +226,7 @@ static inline int sim_moves(const sim_world_t *world, size_t bytes)
     return world->options.payload != SIM_PAYLOAD_NONE || bytes <= WORD_BYTES;
 }
 
-/* ---- world.c ---- */
+/* ---- timeline.c ---- */
 
 void sim_add(sim_world_t *world, sim_kind_t kind, sim_time_t time,
              uint32_t rank, void *what);
@@ -234,10 +236,12 @@ void sim_deliver(sim_world_t *world, sim_time_t time, uint32_t rank,
 void sim_wake(sim_rank_t *rank, sim_time_t time);
 void sim_note(sim_world_t *world, uint64_t what); /* into the fingerprint */
 sim_time_t sim_jitter(sim_world_t *world);
-sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b);
+/* Every function that a rank's library calls begins with it. */
+void sim_enter(sim_rank_t *rank);
 
 /* ---- cost.c ---- */
 
+sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b);
 void sim_charge(sim_rank_t *rank, sim_time_t work);
 void sim_charge_copy(sim_rank_t *rank, size_t bytes);
 /* The rank copies data of its program's: charges it; 1 unless no byte is
@@ -252,9 +256,16 @@ void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes);
 /* ---- net.c ---- */
 
 extern const xyl_net_ops_t sim_net_ops; /* its arg is the world */
-/* Every function that a rank's library calls begins with it. */
-void sim_enter(sim_rank_t *rank);
-/* Gives the event to its rank now, or somewhat later under jitter. */
+
+/* ---- events.c ---- */
+
+void sim_complain(sim_rank_t *rank, const char *text);
+/* A send or receive is posted with the event. */
+void sim_event_take(sim_rank_t *rank, xyl_event_t *event);
+/* Gives the event to its rank, which runs; or now, or somewhat later under
+ * jitter. */
+void sim_complete_now(sim_rank_t *rank, xyl_event_t *event,
+                      xylem_status_t status);
 void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
 
 /* ---- exec.c ---- */
@@ -305,7 +316,6 @@ sim_item_t *sim_shm_store(void *what);
 
 /* ---- faults.c ---- */
 
-void sim_complain(sim_rank_t *rank, const char *text);
 /* Counts a posting: may kill the rank. 1 when this send (or receive) fails;
  * its event then has been completed. */
 int sim_faults_post(sim_rank_t *rank, int is_send, xyl_event_t *event);

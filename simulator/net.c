@@ -5,65 +5,6 @@
 
 #include "simulator/inside.h"
 
-/* ---- completions ---- */
-
-static void push(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status)
-{
-    event->net = NULL;
-    event->net_request = NULL;
-    sim_charge(rank, rank->world->machine.core.event);
-    rank->world->counts.completions++;
-    xyl_net_complete(&rank->net, event, status);
-}
-
-static void complete_at(sim_rank_t *rank, xyl_event_t *event,
-                        xylem_status_t status, sim_time_t time)
-{
-    sim_item_t *item = sim_item_take(rank->world);
-
-    event->net_request = NULL;
-    item->step = SIM_STEP_DONE;
-    item->event = event;
-    item->status = status;
-    sim_deliver(rank->world, time, rank->rank, item);
-}
-
-void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status)
-{
-    sim_world_t *world = rank->world;
-    sim_time_t delay = sim_jitter(world);
-
-    /* Another rank's core, or none, must not touch this rank's fifo. */
-    if (delay == 0 && world->running == rank)
-        push(rank, event, status);
-    else
-        complete_at(rank, event, status,
-                    (rank->now > world->now ? rank->now : world->now) + delay);
-}
-
-/* ---- the net's functions ---- */
-
-/* A call from outside of any piece happens now, and the rank has to look at its
- * effects. */
-void sim_enter(sim_rank_t *rank)
-{
-    sim_world_t *world = rank->world;
-
-    if (world->running == rank)
-        return;
-    if (rank->now < world->now)
-        rank->now = world->now;
-    sim_wake(rank, rank->now);
-}
-
-static void event_take(sim_rank_t *rank, xyl_event_t *event)
-{
-    if (event->net != NULL)
-        sim_complain(rank, "an event was posted twice");
-    event->net = &rank->net;
-    event->net_request = NULL;
-}
-
 static void net_send(xyl_net_t *net, uint32_t peer, uint64_t tag,
                      const void *buf, size_t bytes, xyl_event_t *event)
 {
@@ -71,7 +12,7 @@ static void net_send(xyl_net_t *net, uint32_t peer, uint64_t tag,
 
     assert(peer < rank->world->ranks);
     sim_enter(rank);
-    event_take(rank, event);
+    sim_event_take(rank, event);
     sim_note(rank->world, tag ^ bytes << 32 ^ peer);
     if (!sim_faults_post(rank, 1, event))
         sim_wire_send(rank, peer, tag, buf, bytes, event);
@@ -84,7 +25,7 @@ static void net_recv(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,
     sim_receive_t *receive;
 
     sim_enter(rank);
-    event_take(rank, event);
+    sim_event_take(rank, event);
     if (sim_faults_post(rank, 0, event))
         return;
     receive = sim_receive_take(rank->world);
@@ -127,11 +68,11 @@ static void work_off(sim_rank_t *rank, sim_item_t *item)
         if (item->receive != NULL)
             sim_wire_finish_receive(rank, item);
         else
-            push(rank, item->event, item->status);
+            sim_complete_now(rank, item->event, item->status);
         sim_item_free(world, item);
         return;
     case SIM_STEP_WORK:
-        push(rank, item->event, sim_exec_finish(item));
+        sim_complete_now(rank, item->event, sim_exec_finish(item));
         sim_item_free(world, item);
         return;
     case SIM_STEP_FLAG: /* the turn goes on to the sources, which poll */

@@ -106,11 +106,7 @@ static void receive_done(sim_rank_t *rank, sim_message_t *message,
         move_bytes(rank->world, message, receive);
     sim_receive_free(rank->world, receive);
     sim_message_release(rank->world, message);
-    event->net = NULL;
-    event->net_request = NULL;
-    sim_charge(rank, rank->world->machine.core.event);
-    rank->world->counts.completions++;
-    xyl_net_complete(&rank->net, event, status);
+    sim_complete_now(rank, event, status);
 }
 
 static void receive_done_later(sim_rank_t *rank, sim_message_t *message,

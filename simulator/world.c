@@ -1,4 +1,4 @@
-/* Ranks, cores and the calendar: which rank works when. */
+/* Ranks and cores: which rank works when. */
 #include "simulator/world.h"
 #include "collectives/api/modules.h"
 
@@ -17,71 +17,8 @@
 #include "simulator/random.h"
 
 enum {
-    PIECES_IN_A_ROW = 64, /* of a rank, if no other comes before */
-    JITTER_RARE = 8,      /* one delay in so many is long */
-    JITTER_NONE = 4       /* and about one in so many is none */
+    PIECES_IN_A_ROW = 64 /* of a rank, if no other comes before */
 };
-
-/* ---- the calendar ---- */
-
-void sim_add(sim_world_t *world, sim_kind_t kind, sim_time_t time,
-             uint32_t rank, void *what)
-{
-    sim_calendar_add(
-        &world->calendar,
-        (sim_entry_t){.time = time, .what = what, .rank = rank, .kind = kind});
-}
-
-void sim_deliver(sim_world_t *world, sim_time_t time, uint32_t rank,
-                 sim_item_t *item)
-{
-    sim_add(world, SIM_KIND_ITEM, time, rank, item);
-}
-
-void sim_wake(sim_rank_t *rank, sim_time_t time)
-{
-    if (rank->woken_at <= time)
-        return;
-    rank->woken_at = time;
-    sim_add(rank->world, SIM_KIND_WAKE, time, rank->rank, NULL);
-}
-
-void sim_note(sim_world_t *world, uint64_t what)
-{
-    world->counts.fingerprint = random_mix(world->counts.fingerprint ^ what);
-}
-
-sim_time_t sim_jitter(sim_world_t *world)
-{
-    sim_time_t most = world->options.jitter_max;
-    uint64_t random;
-
-    if (most == 0)
-        return 0;
-    random = random_next(&world->random);
-    if (random % JITTER_RARE != 0) {
-        if ((random >> 3) % JITTER_NONE == 0)
-            return 0;
-        most /= JITTER_RARE;
-    }
-    return (random >> 8) % (most + 1);
-}
-
-sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b)
-{
-    const xylem_place_t *x = &world->all[a].peers[a].place;
-    const xylem_place_t *y = &world->all[a].peers[b].place;
-    uint32_t per_switch = world->machine.nodes_per_switch;
-
-    if (x->node != y->node)
-        return x->node / per_switch == y->node / per_switch ? SIM_LEVEL_SWITCH
-                                                            : SIM_LEVEL_SYSTEM;
-    if (x->socket != y->socket)
-        return SIM_LEVEL_NODE;
-    if (x->numa != y->numa)
-        return SIM_LEVEL_SOCKET;
-    return x->l3 != y->l3 ? SIM_LEVEL_NUMA : SIM_LEVEL_GROUP;
-}
 
 /* ---- a rank's piece of work ---- */
 

@@ -35,11 +35,8 @@ int sim_campaign_create(struct sim_campaign *campaign,
                         const struct simulation *simulation);
 void sim_campaign_destroy(struct sim_campaign *campaign);
 
-/* Runs all runs. 1: all went well; 0: a message says what did not. */
-int sim_campaign_run(struct sim_campaign *campaign);
-
-const struct sim_cell *sim_campaign_cell(const struct sim_campaign *campaign,
-                                         size_t contender, size_t level);
+struct sim_cell *sim_campaign_cell(const struct sim_campaign *campaign,
+                                   size_t contender, size_t level);
 /* "none" for level 0. */
 const char *sim_campaign_noise(const struct sim_campaign *campaign,
                                size_t level);

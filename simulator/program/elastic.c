@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "runtime/core/context.h"
+#include "simulator/program/tally.h"
 
 /* Tags of a team that does not exist. */
 #define ELASTIC_TAG(source)                                                    \

@@ -17,6 +17,7 @@
 
 #include "simulator/program/case.h"
 
+int sim_elastic_run(const struct sim_case *c, struct sim_outcome *outcome);
 /* The formula, without a simulated world, on the same bursts: fills
  * c->rank_us. 1, or 0 without memory. Only for calls that begin together. */
 int sim_elastic_formula(const struct sim_case *c);

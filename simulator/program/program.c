@@ -5,13 +5,15 @@
  * reduction only charges its cost. Otherwise each rank has buffers of its own,
  * their content changes with each call, and every result is checked. The ranks'
  * clocks are the same both ways. One thread. */
+#include "simulator/program/program.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/measure/coll_data.h"
 #include "bench/measure/event_calls.h"
 #include "bench/measure/rival_stages.h"
-#include "simulator/program/case.h"
+#include "simulator/program/tally.h"
 
 /* All ranks know of a death within that. */
 static const sim_time_t notice_max = SIM_MS;

@@ -11,6 +11,7 @@
 #include "simulator/program/goal.h"
 #include "simulator/program/report.h"
 #include "simulator/program/rows.h"
+#include "simulator/program/runs.h"
 
 static const char program_name[] = "xylem-sim";
 
@@ -37,7 +38,7 @@ static int campaign_main(const struct simulation *simulation)
             goto destroy_campaign;
     }
     sim_report_heading(simulation);
-    if (!sim_campaign_run(&campaign))
+    if (!sim_runs_make(&campaign))
         goto destroy_campaign;
     sim_report_tables(&campaign);
     code = EXIT_SUCCESS;
