@@ -66,10 +66,6 @@ int campaign_create(struct campaign *campaign, const char *program,
                     const struct noise_options *options);
 void campaign_destroy(struct campaign *campaign);
 
-/* Runs everything and reports failures as they happen. 1 unless it was
- * interrupted. */
-int campaign_run(struct campaign *campaign);
-
 struct campaign_cell *campaign_cell(const struct campaign *campaign,
                                     size_t contender, size_t which,
                                     size_t level);

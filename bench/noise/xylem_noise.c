@@ -13,6 +13,7 @@
 #include "bench/noise/manifest.h"
 #include "bench/noise/record.h"
 #include "bench/noise/report.h"
+#include "bench/noise/rounds.h"
 #include "bench/noise/rows.h"
 
 enum { EXIT_INTERRUPTED = 130 };
@@ -61,7 +62,7 @@ static int campaign_main(const struct noise_options *options, int argc,
         goto destroy_campaign;
     }
     child_signals_install();
-    if (!campaign_run(&campaign)) {
+    if (!rounds_run(&campaign)) {
         fprintf(stderr, "%s: interrupted\n", program_name);
         code = EXIT_INTERRUPTED;
         goto destroy_campaign;

@@ -7,14 +7,10 @@
 /* Plans in segments are measured at STEPS numbers of steps (model.h), plans
  * without at every SIZES_STRIDE-th size. */
 enum { SIZES_STRIDE = 3, STEPS = TUNE_TASK_POINTS };
-static const size_t steps_measured[STEPS] = {1, 3, CAMPAIGN_STEPS_MOST};
 
 /* Times the fastest known plan: plans that the model expects to take longer are
  * measured no further. */
 static const double worth_a_look = 1.25;
-/* The least number of plans of a size that are measured whole, which shows the
- * model's error. */
-enum { LOOKS_LEAST = 4 };
 /* Tasks of longer segments are timed after those of shorter ones. */
 static const size_t short_segment = 16384;
 
@@ -57,13 +53,6 @@ static double expect(const struct campaign *c, size_t p, size_t s,
                                       : c->bytes[s]));
 }
 
-/* All plans of a size may take longer than the model expects, if its tasks fit
- * into caches and the message does not. */
-double campaign_corrected(const struct campaign *c, size_t s, double us)
-{
-    return c->looks[s] >= LOOKS_LEAST ? c->ratio[s] * us : us;
-}
-
 static int is_worth_a_look(const struct campaign *c, size_t s, double us)
 {
     return c->best[s] == 0 ||
@@ -81,19 +70,6 @@ static int may_win(const struct campaign *c, size_t p,
             is_worth_a_look(c, s, expect(c, p, s, points)))
             return 1;
     return 0;
-}
-
-size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes, size_t i)
-{
-    size_t most = c->bytes[c->sizes - 1];
-
-    if (i >= STEPS)
-        return 0;
-    if (c->search->place->near_bytes != 0 &&
-        most > c->search->place->near_bytes)
-        most = c->search->place->near_bytes;
-    most = most / step_bytes;
-    return i == 0 || steps_measured[i] < most ? steps_measured[i] : most;
 }
 
 /* Measures the tasks of a plan in segments, as long as it may win. */
@@ -256,7 +232,8 @@ int campaign_measure_tasks(struct campaign *c)
     int last = c->search->options->heuristics != 0, promise;
 
     for (promise = 1; promise >= last; promise--)
-        if (!model_some(c, promise, 0) || !confirm_all(c, LOOKS_LEAST) ||
+        if (!model_some(c, promise, 0) ||
+            !confirm_all(c, CAMPAIGN_LOOKS_LEAST) ||
             !model_some(c, promise, 1) ||
             !confirm_all(c, c->search->options->confirm) ||
             !campaign_vary_within(c) ||

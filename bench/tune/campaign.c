@@ -253,3 +253,24 @@ int campaign_gains(const struct campaign *c, size_t s, double us)
 {
     return us < worth_a_rule * c->own[s];
 }
+
+size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes, size_t i)
+{
+    static const size_t steps[TUNE_TASK_POINTS] = {1, 3, CAMPAIGN_STEPS_MOST};
+    size_t most = c->bytes[c->sizes - 1];
+
+    if (i >= TUNE_TASK_POINTS)
+        return 0;
+    if (c->search->place->near_bytes != 0 &&
+        most > c->search->place->near_bytes)
+        most = c->search->place->near_bytes;
+    most = most / step_bytes;
+    return i == 0 || steps[i] < most ? steps[i] : most;
+}
+
+/* All plans of a size may take longer than the model expects, if its tasks fit
+ * into caches and the message does not. */
+double campaign_corrected(const struct campaign *c, size_t s, double us)
+{
+    return c->looks[s] >= CAMPAIGN_LOOKS_LEAST ? c->ratio[s] * us : us;
+}

@@ -96,20 +96,26 @@ size_t campaign_fastest(const struct campaign *c, size_t size);
 /* 1: the time is worth a rule, as it is enough below the library's. */
 int campaign_gains(const struct campaign *c, size_t size, double us);
 
-/* ---- by_model.c ---- */
+/* ---- tasks of the model ---- */
 
-/* Measures tasks of plans, and whole the plans that may be the fastest. */
-int campaign_measure_tasks(struct campaign *c);
 /* The most steps of a task. */
 enum { CAMPAIGN_STEPS_MOST = 9 };
 /* The steps of the i-th task: no longer than the longest message, nor than the
  * memory (cache) in which a step of `step_bytes` lies. 0: there is none. */
 size_t campaign_nth_steps(const struct campaign *c, size_t step_bytes,
                           size_t i);
-/* How many tasks of a plan, about. */
-size_t campaign_tasks(const struct campaign *c, size_t plan);
+/* The least number of plans of a size that are measured whole, which shows the
+ * model's error. */
+enum { CAMPAIGN_LOOKS_LEAST = 4 };
 /* The model's time, corrected by its error so far. */
 double campaign_corrected(const struct campaign *c, size_t size, double us);
+
+/* ---- by_model.c ---- */
+
+/* Measures tasks of plans, and whole the plans that may be the fastest. */
+int campaign_measure_tasks(struct campaign *c);
+/* How many tasks of a plan, about. */
+size_t campaign_tasks(const struct campaign *c, size_t plan);
 
 /* ---- levels.c ---- */
 

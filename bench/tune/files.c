@@ -13,13 +13,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-enum {
-    FILE_BYTES_MAX = 4 << 20,
-    TEXT_BYTES = 128,
-    FILES_MAX = 16,
-    PLOTS_MAX = 6,
-    GROUPS_MAX = 64
-};
+enum { TEXT_BYTES = 128, FILES_MAX = 16, PLOTS_MAX = 6, GROUPS_MAX = 64 };
 
 /* The files of a command. */
 struct files {
@@ -28,33 +22,6 @@ struct files {
     json_t *const *tables; /* NULL behind the last */
     size_t count;
 };
-
-/* NULL: it is no table, and `program` has printed why. */
-json_t *tune_table_load(const char *program, const char *path)
-{
-    size_t bytes, count = 0;
-    xyl_limits_t limits = xyl_limits_builtin;
-    xyl_rule_t *rules = NULL;
-    void *memory = NULL;
-    char *text = NULL;
-    const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
-    json_t *table = NULL;
-
-    xyl_log_level_set(XYL_LOG_NONE);
-    if (why != NULL) {
-        cli_complain(program, "%s: %s", path, why);
-        return NULL;
-    }
-    if (xyl_table_parse(path, text, bytes, &rules, &count, &limits, &memory) ==
-        XYLEM_OK) {
-        table = json_incref(memory);
-        xyl_table_free(rules, memory);
-    } else {
-        cli_complain(program, "%s", xylem_last_error());
-    }
-    free(text);
-    return table;
-}
 
 /* A member as it stands in the file, without quotes; "": there is none. */
 static const char *member_text(const json_t *rule, const char *key,
@@ -135,66 +102,11 @@ static int check(const struct files *files)
 
 /* ---- diff ---- */
 
-/* 1: the key says where a rule holds. */
-static int is_where(const char *key)
-{
-    static const char *const keys[] = {
-        "for",   "team", "ranks",      "nodes",     "bytes",
-        "total", "pays", "node_ranks", "ranks_are", "arrivals"};
-    size_t i;
-
-    for (i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(keys[i], key) == 0)
-            return 1;
-    return 0;
-}
-
-/* The members that say where the rule holds; or those that say what is run. */
-static json_t *part_of(json_t *rule, int where)
-{
-    json_t *part = json_object(), *value;
-    const char *key;
-
-    json_object_foreach(rule, key, value)
-    {
-        if (is_where(key) == where && strcmp(key, "us") != 0 &&
-            strcmp(key, "origin") != 0 && strcmp(key, "comment") != 0)
-            json_object_set(part, key, value);
-    }
-    return part;
-}
-
-json_t *tune_rule_counterpart(json_t *rule, const json_t *rules)
-{
-    json_t *where = part_of(rule, 1), *other, *found = NULL;
-    size_t i;
-
-    json_array_foreach(rules, i, other)
-    {
-        json_t *there = part_of(other, 1);
-        if (found == NULL && json_equal(where, there))
-            found = other;
-        json_decref(there);
-    }
-    json_decref(where);
-    return found;
-}
-
 static void line_print(const char *mark, const json_t *rule)
 {
     fputs(mark, stdout);
     json_dumpf(rule, stdout, JSON_REAL_PRECISION(5));
     fputc('\n', stdout);
-}
-
-static int runs_alike(json_t *a, json_t *b)
-{
-    json_t *one = part_of(a, 0), *other = part_of(b, 0);
-    int is_equal = json_equal(one, other);
-
-    json_decref(one);
-    json_decref(other);
-    return is_equal;
 }
 
 /* Rules that only one has, or that run something else in the other. */
@@ -208,7 +120,7 @@ static int diff(const struct files *files)
     json_array_foreach(rules[0], i, rule)
     {
         other = tune_rule_counterpart(rule, rules[1]);
-        if (other != NULL && runs_alike(rule, other))
+        if (other != NULL && tune_rules_run_alike(rule, other))
             continue;
         line_print("- ", rule);
         if (other != NULL)

@@ -347,32 +347,6 @@ static void origin_text(const struct tune_table *table, char *text,
         snprintf(text, bytes, "measured by xylem-tune, %s", date);
 }
 
-/* A line for each rule, as files for people have it. */
-void tune_json_write(json_t *table, FILE *out)
-{
-    const char *key;
-    json_t *value, *rule;
-    size_t i, left = json_object_size(table);
-
-    fputs("{\n", out);
-    json_object_foreach(table, key, value)
-    {
-        fprintf(out, "  \"%s\": ", key);
-        if (json_is_array(value) && json_array_size(value) != 0)
-            fputs("[\n", out);
-        else
-            json_dumpf(value, out, JSON_ENCODE_ANY);
-        json_array_foreach(value, i, rule)
-        {
-            fputs("    ", out);
-            json_dumpf(rule, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(5));
-            fputs(i + 1 < json_array_size(value) ? ",\n" : "\n  ]", out);
-        }
-        fputs(--left > 0 ? ",\n" : "\n", out);
-    }
-    fputs("}\n", out);
-}
-
 int tune_table_write(const struct tune_table *table, const char *path)
 {
     char text[128], part[RESULTS_PATH_BYTES];

@@ -159,17 +159,21 @@ int tune_table_join(struct tune_table *table, const char *path);
  * this machine, or of simulated ones where the options name one. 0: it has said
  * why not. */
 int tune_table_may_write(const struct tune_options *options, const char *path);
-/* The rule of the same place among `rules`; NULL: there is none. */
-json_t *tune_rule_counterpart(json_t *rule, const json_t *rules);
 int tune_table_write(const struct tune_table *table, const char *path);
 
-/* A table as a file for people. */
+/* ---- rules.c ---- */
+
+/* A table, owned; NULL: the file has none, and `program` has printed why. */
+json_t *tune_table_load(const char *program, const char *path);
+/* Writes a table for people, each rule on a line. */
 void tune_json_write(json_t *table, FILE *out);
+/* The rule of the same place among `rules`; NULL: there is none. */
+json_t *tune_rule_counterpart(json_t *rule, const json_t *rules);
+/* 1: both rules, wherever they hold, run the same. */
+int tune_rules_run_alike(json_t *a, json_t *b);
 
 /* ---- work on files: show, diff, merge, check, plot, learn ---- */
 
-/* A table, owned; NULL: the file has none, and why has been said. */
-json_t *tune_table_load(const char *program, const char *path);
 int tune_learn_main(const struct tune_options *options, const char *where);
 
 /* Returns the exit code. */
