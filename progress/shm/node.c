@@ -19,10 +19,9 @@
 enum {
     MAGIC = 0x786e6f64,
     VERSION = 2,
-    UNIT = 2 << 20,        /* ranges begin at multiples; a common large page */
-    LOOKS_PER_RANK = 4,    /* some hundred nanoseconds */
-    REGIONS_MAX = 1 << 14, /* a quarter of the mappings that Linux allows */
-    PATH_BYTES = 64
+    UNIT = 2 << 20,       /* ranges begin at multiples; a common large page */
+    LOOKS_PER_RANK = 4,   /* some hundred nanoseconds */
+    REGIONS_MAX = 1 << 14 /* a quarter of the mappings that Linux allows */
 };
 #define REGION_BYTES_MAX (UINT64_C(1) << 44)
 
@@ -163,22 +162,6 @@ void xyl_shm_node_offer(const xyl_shm_node_t *node,
 
 /* ---- the functions of progress/shm/shm.h; more in map.c and wake.c ---- */
 
-xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
-                                       uint32_t rank)
-{
-    uint32_t low = 0, high = node->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (node->peers[middle].member.rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    assert(low < node->count && node->peers[low].member.rank == rank);
-    return &node->peers[low];
-}
-
 static int node_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                      uint64_t value)
 {
@@ -275,28 +258,6 @@ static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
 static const xyl_shm_ops_t awake_ops = {OPS(xyl_shm_node_set_only)};
 
 /* ---- joining ---- */
-
-int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags)
-{
-    char path[PATH_BYTES];
-    struct stat found;
-    int place, opened = -1;
-
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)fd);
-    place = open(path, O_PATH | O_CLOEXEC); /* has no effect on the file */
-    if (place < 0)
-        return -1;
-    if (fstat(place, &found) == 0 && found.st_ino == inode) {
-        snprintf(path, sizeof path, "/proc/self/fd/%d", place);
-        opened = open(path, flags | O_CLOEXEC);
-    } else {
-        errno = ENOENT;
-    }
-    fd = errno;
-    close(place);
-    errno = fd;
-    return opened;
-}
 
 int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd)
 {
