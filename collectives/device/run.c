@@ -490,7 +490,7 @@ static void plan_rests(void *arg)
     plan->input.room = plan->result.room = plan->room = NULL;
     if (!plan->has_mirrors)
         return;
-    xyl_mirrors_give(operation);
+    xyl_collective_give_mirrors(operation);
     /* No stage uses these addresses before a run takes mirrors again. */
     operation->mirror_of_input = operation->mirror_of_result =
         operation->scratch;

@@ -19,87 +19,6 @@ static xyl_relay_t *relay_of(xyl_stage_t *stage)
 
 /* ---- segments ---- */
 
-void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge)
-{
-    uint64_t index;
-
-    while ((index =
-                xyl_edge_pick(edge, xyl_bits_from(relay->ready, edge->base))) !=
-           XYL_EDGE_NO_INDEX)
-        xyl_stage_send(&relay->stage, edge, index,
-                       xyl_relay_place(relay, index));
-}
-
-void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge)
-{
-    uint64_t index;
-
-    /* XYL_EDGE_NO_INDEX is larger, too. */
-    while ((index = xyl_edge_pick(edge, UINT64_MAX)) < relay->open)
-        xyl_stage_recv(&relay->stage, edge, index,
-                       xyl_relay_place(relay, index));
-}
-
-/* 1: a piece is in the window: at most one segment per word of a slot. */
-static int piece_is_there(const xyl_relay_t *relay, uint64_t piece)
-{
-    uint64_t first = piece * relay->segments;
-    uint64_t count = relay->stage.count - first;
-    uint64_t all = UINT64_MAX >> (XYL_BOARD_WORDS - relay->segments);
-
-    if (count < relay->segments)
-        all = UINT64_MAX >> (XYL_BOARD_WORDS - count);
-    return (xyl_bits_from(relay->ready, first) & all) == all;
-}
-
-static uint64_t piece_end(const xyl_relay_t *relay, uint64_t piece)
-{
-    uint64_t end = (piece + 1) * relay->segments;
-
-    return end < relay->stage.count ? end : relay->stage.count;
-}
-
-static int tree_is_past(const xyl_relay_t *relay, uint64_t piece, uint64_t end)
-{
-    uint32_t i;
-
-    if (!xyl_relay_leads(relay)) /* the leader lets the piece go */
-        return relay->edges.child_count == 0 ||
-               xyl_node_stage_is_let_go(relay->spec.node, piece);
-    if (relay->edges.has_parent && relay->edges.parent.base < end)
-        return 0;
-    for (i = 0; i < relay->edges.child_count; i++)
-        if (relay->edges.children[i].base < end ||
-            relay->words[i].pieces <= piece)
-            return 0;
-    return 1;
-}
-
-/* 1: no other rank needs this rank's piece any more. */
-static int is_past(const xyl_relay_t *relay, uint64_t piece)
-{
-    uint64_t end = piece_end(relay, piece);
-
-    return piece_is_there(relay, piece) && tree_is_past(relay, piece, end) &&
-           xyl_relay_help_is_past(relay, end);
-}
-
-/* Once all segments are emitted: completes the stage if others need none of
- * them any more; else, if windows hold the segments, releases it. */
-void xyl_relay_check(xyl_relay_t *relay)
-{
-    if (relay->emitted != relay->stage.count || relay->stage.is_complete)
-        return;
-    if (relay->spec.node == NULL && is_past(relay, relay->pieces - 1))
-        relay->passed = relay->pieces;
-    if (relay->passed == relay->pieces && !relay->own.is_posted) {
-        xyl_relay_help_stop(relay);
-        xyl_stage_complete(&relay->stage);
-    } else if (relay->spec.node != NULL && !relay->stage.is_released) {
-        xyl_stage_release(&relay->stage);
-    }
-}
-
 static void word_expect(xyl_relay_word_t *word)
 {
     xyl_relay_t *relay = word->relay;
@@ -137,7 +56,7 @@ static void word_say(xyl_relay_t *relay)
 
     if (!xyl_relay_leads(relay) || !relay->edges.has_parent ||
         word->is_posted || word->pieces == relay->pieces ||
-        !piece_is_there(relay, word->pieces))
+        !xyl_relay_has_piece(relay, word->pieces))
         return;
     word->pieces++;
     word->is_posted = 1;
@@ -241,14 +160,14 @@ static void relay_open(xyl_relay_t *relay, uint64_t end)
 static int window_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_relay_t *relay = arg;
-    uint64_t end = piece_end(relay, piece);
+    uint64_t end = xyl_relay_piece_end(relay, piece);
 
     if (end > relay->open) {
         relay_open(relay, end);
         xyl_relay_beat(relay, end - 1);
         ++*did;
     }
-    if (!is_past(relay, piece))
+    if (!xyl_relay_is_past(relay, piece))
         return 0;
     ++*did;
     if (xyl_relay_leads(relay))

@@ -64,19 +64,6 @@ static int leader_is_silent(xyl_relay_t *relay, uint64_t index, uint64_t *seen)
     return *seen == before;
 }
 
-/* 1: no edge needs indexes below `end` any more. */
-static int asides_are_past(const xyl_aside_t *asides, uint32_t count,
-                           uint64_t end)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i++)
-        if (asides[i].state == ASIDE_OFFERED ||
-            (asides[i].state == ASIDE_GOES && asides[i].edge.base < end))
-            return 0;
-    return 1;
-}
-
 /* ---- segments that are missing ---- */
 
 static uint64_t first_missing(const xyl_relay_t *relay)
@@ -334,17 +321,11 @@ void xyl_relay_help_start(xyl_relay_t *relay)
     timer_start(relay);
 }
 
-void xyl_relay_help_stop(xyl_relay_t *relay)
-{
-    xyl_timer_stop(&xyl_relay_context(relay)->engine.timers, &relay->timer);
-    xyl_notice_leave(&relay->reader);
-}
-
 void xyl_relay_help_cancel(xyl_relay_t *relay)
 {
     uint32_t i;
 
-    xyl_relay_help_stop(relay);
+    xyl_relay_stop_asking(relay);
     for (i = 0; i < XYL_RELAY_HELPERS_MAX; i++)
         if (relay->helpers[i].state == ASIDE_GOES)
             xyl_stage_cancel_edge(&relay->stage, &relay->helpers[i].edge);
@@ -374,10 +355,4 @@ void xyl_relay_help_receive(xyl_relay_t *relay)
     for (i = 0; i < XYL_RELAY_HELPERS_MAX; i++)
         if (relay->helpers[i].state == ASIDE_GOES)
             xyl_relay_receive(relay, &relay->helpers[i].edge);
-}
-
-int xyl_relay_help_is_past(const xyl_relay_t *relay, uint64_t end)
-{
-    return asides_are_past(relay->helped, XYL_RELAY_HELPED_MAX, end) &&
-           asides_are_past(relay->helpers, XYL_RELAY_HELPERS_MAX, end);
 }

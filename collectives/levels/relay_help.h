@@ -1,106 +1,17 @@
-/* The inside of a relay. relay.c is the stage; relay_help.c moves segments
- * beside the tree, past leaders that are late (relay.h shows the messages). */
+/* Segments of a relay that go beside the tree. */
 #ifndef XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 #define XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
 
-#include "collectives/levels/relay.h"
-#include "collectives/node/stage.h"
-#include "progress/engine/timer.h"
-#include "runtime/core/context.h"
-#include "runtime/core/notice.h"
-
-enum {
-    XYL_RELAY_HELPED_MAX = 4, /* ranks that get segments beside the children */
-    XYL_RELAY_HELPERS_MAX = 2 /* ranks that send beside the parent */
-};
-
-typedef struct xyl_relay xyl_relay_t;
-
-/* The leader of a child's node tells the parent's leader of each piece that its
- * node has: the net may complete a send before the receiver has the message. */
-typedef struct xyl_relay_word {
-    xyl_event_t event; /* first */
-    xyl_relay_t *relay;
-    uint32_t child; /* its index in `edges` */
-    int is_posted;
-    uint64_t pieces; /* told of so far */
-} xyl_relay_word_t;
-
-/* An edge for segments that go, or come, beside the tree. */
-typedef struct xyl_aside {
-    xyl_edge_t edge; /* its base begins at the first missing segment */
-    enum { ASIDE_FREE, ASIDE_OFFERED, ASIDE_GOES } state;
-} xyl_aside_t;
-
-struct xyl_relay {
-    xyl_stage_t stage;
-    xyl_relay_spec_t spec;
-    xyl_tree_edges_t edges;
-    char *buf;                 /* the message, if there is no window */
-    uint64_t pieces, segments; /* of a piece */
-    xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
-    xyl_relay_word_t own;    /* to the parent */
-    xyl_relay_word_t *words; /* of the children, as in `edges` */
-    /* These members are set anew in each run: */
-    uint64_t *ready; /* indexes that can be sent from here */
-    uint64_t open;   /* there is a place for indexes below */
-    uint64_t arrived, emitted, passed /* pieces that are let go */;
-    uint64_t seen;    /* of `arrived`, when the timer was started */
-    uint64_t wait_ns; /* of the timer; longer after each question */
-    int asks;
-    int looks; /* the timer fired late; see looks_first */
-    uint64_t beats_seen, beats_answered; /* of the leader, at the last look */
-    uint32_t asked;                      /* questions since a segment came */
-    uint32_t helpers_used;
-    uint64_t first_ns; /* when the first index had come */
-    uint64_t gap_ns;   /* between two, a mean over recent runs */
-    xyl_timer_t timer;
-    xyl_notice_reader_t reader;
-};
-
-static inline xylem_context_t *xyl_relay_context(const xyl_relay_t *relay)
-{
-    return relay->stage.operation->request.context;
-}
-
-static inline int xyl_relay_leads(const xyl_relay_t *relay)
-{
-    return relay->spec.place == 0;
-}
-
-/* Has the engine look at gates again, which may be open now. */
-static inline void xyl_relay_moved(const xyl_relay_t *relay)
-{
-    xyl_relay_context(relay)->engine.polled++;
-}
-
-static inline char *xyl_relay_place(const xyl_relay_t *relay, uint64_t index)
-{
-    return relay->spec.node != NULL
-               ? xyl_node_stage_place(relay->spec.node, index)
-               : xyl_stage_place(&relay->stage, index, relay->buf);
-}
-
-/* Send to a child, or to a rank that is helped; receive from the parent, or
- * from a rank that helps. */
-void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge);
-void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge);
-/* Completes or releases the stage if it is time to. */
-void xyl_relay_check(xyl_relay_t *relay);
-
-/* ---- relay_help.c ---- */
+#include "collectives/levels/relay_state.h"
 
 xylem_status_t xyl_relay_help_init(xyl_relay_t *relay, xyl_event_fn sent,
                                    xyl_event_fn received);
 void xyl_relay_help_start(xyl_relay_t *relay);
-void xyl_relay_help_stop(xyl_relay_t *relay);
 void xyl_relay_help_cancel(xyl_relay_t *relay);
 /* A further segment is in place; `arrived` counts it. */
 void xyl_relay_help_arrived(xyl_relay_t *relay);
 void xyl_relay_help_send(xyl_relay_t *relay);
 void xyl_relay_help_receive(xyl_relay_t *relay);
-/* 1: nothing beside the tree needs indexes below `end` any more. */
-int xyl_relay_help_is_past(const xyl_relay_t *relay, uint64_t end);
 /* If this rank leads: shows the seats that stand by that it is alive. */
 void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index);
 

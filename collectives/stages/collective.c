@@ -1,7 +1,6 @@
 #include "collectives/stages/collective.h"
 
 #include "collectives/data/description.h"
-#include "collectives/stages/mirror_stage.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
@@ -12,6 +11,20 @@ size_t xyl_collective_segment(size_t segment_bytes, size_t element_bytes)
     return (elements == 0 ? 1 : elements) * element_bytes;
 }
 
+void xyl_collective_give_mirrors(xyl_operation_t *operation)
+{
+    xyl_collective_t *collective = xyl_collective_of(operation);
+    xyl_exec_t *exec = collective->users_exec;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        if (collective->mirrors[i].memory != NULL)
+            exec->ops->mirror_give(exec, collective->mirrors[i].memory,
+                                   collective->mirrors[i].bytes);
+        collective->mirrors[i] = (xyl_mirror_t){NULL, 0};
+    }
+}
+
 static void collective_release(xyl_operation_t *operation)
 {
     const xyl_collective_t *collective = xyl_collective_of(operation);
@@ -19,7 +32,7 @@ static void collective_release(xyl_operation_t *operation)
     if (collective->rests != NULL)
         collective->rests(collective->rests_arg);
     xyl_sides_release(&collective->sides);
-    xyl_mirrors_give(operation);
+    xyl_collective_give_mirrors(operation);
 }
 
 xylem_status_t xyl_collective_create(xylem_team_t *team,

@@ -74,6 +74,9 @@ static inline int xyl_collective_is_mirrored(const xyl_operation_t *operation)
     return collective->exec != collective->users_exec;
 }
 
+/* Gives back the memory of mirrors, if there is any. */
+void xyl_collective_give_mirrors(xyl_operation_t *operation);
+
 /* The bytes of a segment when `segment_bytes` are asked for: whole elements, at
  * least one. */
 size_t xyl_collective_segment(size_t segment_bytes, size_t element_bytes);

@@ -236,17 +236,3 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
     }
     return status;
 }
-
-void xyl_mirrors_give(xyl_operation_t *operation)
-{
-    xyl_collective_t *collective = xyl_collective_of(operation);
-    xyl_exec_t *exec = collective->users_exec;
-    size_t i;
-
-    for (i = 0; i < 2; i++) {
-        if (collective->mirrors[i].memory != NULL)
-            exec->ops->mirror_give(exec, collective->mirrors[i].memory,
-                                   collective->mirrors[i].bytes);
-        collective->mirrors[i] = (xyl_mirror_t){NULL, 0};
-    }
-}

@@ -27,7 +27,4 @@ xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
                                 const xyl_extents_t *result,
                                 int are_one_buffer);
 
-/* Gives back the memory of mirrors, if there is any. */
-void xyl_mirrors_give(xyl_operation_t *operation);
-
 #endif

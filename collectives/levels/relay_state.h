@@ -1,0 +1,100 @@
+/* The state of a relay, and what its two halves have in common. relay.c is the
+ * stage; relay_help.c moves segments beside the tree, past leaders that are
+ * late (relay.h shows the messages). */
+#ifndef XYL_COLLECTIVES_LEVELS_RELAY_STATE_H
+#define XYL_COLLECTIVES_LEVELS_RELAY_STATE_H
+
+#include "collectives/levels/relay.h"
+#include "collectives/node/stage.h"
+#include "progress/engine/timer.h"
+#include "runtime/core/context.h"
+#include "runtime/core/notice.h"
+
+enum {
+    XYL_RELAY_HELPED_MAX = 4, /* ranks that get segments beside the children */
+    XYL_RELAY_HELPERS_MAX = 2 /* ranks that send beside the parent */
+};
+
+typedef struct xyl_relay xyl_relay_t;
+
+/* The leader of a child's node tells the parent's leader of each piece that its
+ * node has: the net may complete a send before the receiver has the message. */
+typedef struct xyl_relay_word {
+    xyl_event_t event; /* first */
+    xyl_relay_t *relay;
+    uint32_t child; /* its index in `edges` */
+    int is_posted;
+    uint64_t pieces; /* told of so far */
+} xyl_relay_word_t;
+
+/* An edge for segments that go, or come, beside the tree. */
+typedef struct xyl_aside {
+    xyl_edge_t edge; /* its base begins at the first missing segment */
+    enum { ASIDE_FREE, ASIDE_OFFERED, ASIDE_GOES } state;
+} xyl_aside_t;
+
+struct xyl_relay {
+    xyl_stage_t stage;
+    xyl_relay_spec_t spec;
+    xyl_tree_edges_t edges;
+    char *buf;                 /* the message, if there is no window */
+    uint64_t pieces, segments; /* of a piece */
+    xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
+    xyl_relay_word_t own;    /* to the parent */
+    xyl_relay_word_t *words; /* of the children, as in `edges` */
+    /* These members are set anew in each run: */
+    uint64_t *ready; /* indexes that can be sent from here */
+    uint64_t open;   /* there is a place for indexes below */
+    uint64_t arrived, emitted, passed /* pieces that are let go */;
+    uint64_t seen;    /* of `arrived`, when the timer was started */
+    uint64_t wait_ns; /* of the timer; longer after each question */
+    int asks;
+    int looks; /* the timer fired late; see looks_first */
+    uint64_t beats_seen, beats_answered; /* of the leader, at the last look */
+    uint32_t asked;                      /* questions since a segment came */
+    uint32_t helpers_used;
+    uint64_t first_ns; /* when the first index had come */
+    uint64_t gap_ns;   /* between two, a mean over recent runs */
+    xyl_timer_t timer;
+    xyl_notice_reader_t reader;
+};
+
+static inline xylem_context_t *xyl_relay_context(const xyl_relay_t *relay)
+{
+    return relay->stage.operation->request.context;
+}
+
+static inline int xyl_relay_leads(const xyl_relay_t *relay)
+{
+    return relay->spec.place == 0;
+}
+
+/* Has the engine look at gates again, which may be open now. */
+static inline void xyl_relay_moved(const xyl_relay_t *relay)
+{
+    xyl_relay_context(relay)->engine.polled++;
+}
+
+static inline char *xyl_relay_place(const xyl_relay_t *relay, uint64_t index)
+{
+    return relay->spec.node != NULL
+               ? xyl_node_stage_place(relay->spec.node, index)
+               : xyl_stage_place(&relay->stage, index, relay->buf);
+}
+
+/* Send to a child, or to a rank that is helped; receive from the parent, or
+ * from a rank that helps. */
+void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge);
+void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge);
+/* Completes or releases the stage if it is time to. */
+void xyl_relay_check(xyl_relay_t *relay);
+/* 1: a piece is in the window. */
+int xyl_relay_has_piece(const xyl_relay_t *relay, uint64_t piece);
+/* 1: no other rank needs this rank's piece any more. */
+int xyl_relay_is_past(const xyl_relay_t *relay, uint64_t piece);
+/* Behind the last segment of a piece. */
+uint64_t xyl_relay_piece_end(const xyl_relay_t *relay, uint64_t piece);
+/* This rank asks no other any more, and hears no question. */
+void xyl_relay_stop_asking(xyl_relay_t *relay);
+
+#endif
