@@ -17,7 +17,7 @@ enum {
     XYL_MODULE_PLANS,                        /* choose/plan_cache.h */
     XYL_MODULE_TUNING,                       /* choose/tuning.h */
     XYL_MODULE_LEARNING,                     /* tune/learn.h */
-    XYL_MODULE_TASKS,                        /* tasks/tasks.h */
+    XYL_MODULE_TASKS,                        /* tasks/table.h */
     XYL_MODULE_COUNT
 };
 

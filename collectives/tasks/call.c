@@ -1,7 +1,7 @@
 /* Remote tasks: the tasks that this rank sends. */
 #include <string.h>
 
-#include "collectives/tasks/tasks.h"
+#include "collectives/tasks/table.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"

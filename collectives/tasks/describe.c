@@ -2,7 +2,7 @@
  * it. */
 #include <inttypes.h>
 
-#include "collectives/tasks/tasks.h"
+#include "collectives/tasks/table.h"
 
 static uint32_t length_of(const struct xyl_task_calls *calls)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/tasks/tasks.h"
+#include "collectives/tasks/table.h"
 #include "include/xylem_device.h"
 #include "progress/exec/cuda/cuda.h"
 #include "runtime/base/members.h"

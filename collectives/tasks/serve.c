@@ -4,11 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/tasks/tasks.h"
+#include "collectives/tasks/table.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/status.h"
 
 /* ---- answers ---- */
+
+static void answers_sent(xyl_event_t *event);
 
 static void answers_send(xyl_task_peer_t *peer)
 {
@@ -25,6 +27,7 @@ static void answers_send(xyl_task_peer_t *peer)
         peer->first_due = (peer->first_due + 1) % XYL_TASK_ANSWERS_DUE;
     }
     peer->is_replying = 1;
+    peer->replied.handle = answers_sent;
     tasks->owed++;
     context->net->ops->send(
         context->net, xyl_team_world_rank(tasks->team, peer->rank),
@@ -33,7 +36,7 @@ static void answers_send(xyl_task_peer_t *peer)
 }
 
 /* Answers that have become due meanwhile go together. */
-void xyl_task_replied(xyl_event_t *event)
+static void answers_sent(xyl_event_t *event)
 {
     xyl_task_peer_t *peer = XYL_HOLDER(xyl_task_peer_t, replied, event);
     xylem_tasks_t *tasks = peer->tasks;
@@ -531,22 +534,6 @@ xylem_status_t xyl_serve_begin(xylem_tasks_t *tasks)
         reply_post(&tasks->replies[i]);
     }
     return XYLEM_OK;
-}
-
-void xyl_serve_cancel(xylem_tasks_t *tasks)
-{
-    xylem_context_t *context = tasks->context;
-    xyl_served_t *served;
-    uint32_t i;
-
-    TAILQ_FOREACH(served, &tasks->posted, others)
-    if (served->state == XYL_SERVED_POSTED)
-        context->net->ops->cancel(context->net, &served->arrival);
-    TAILQ_FOREACH(served, &tasks->served, others)
-    if (served->state == XYL_SERVED_LANDING)
-        context->net->ops->cancel(context->net, &served->arrival);
-    for (i = 0; i < XYL_TASK_REPLY_RECEIVES; i++)
-        context->net->ops->cancel(context->net, &tasks->replies[i].event);
 }
 
 static void places_release(xylem_tasks_t *tasks, struct xyl_served_list *list)

@@ -1,6 +1,7 @@
 /* Remote tasks: the state of a table, and of the tasks to it and from it; see
  * docs/inside/tasks.md for the messages.
  *
+ *   table.c   what calls to a table, and tasks of it, have in common
  *   tasks.c   opening and closing
  *   call.c    tasks that this rank sends
  *   serve.c   tasks that this rank receives, and its answers to them
@@ -8,8 +9,8 @@
  *   describe.c  says in words which rank waits for which
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_COLLECTIVES_TASKS_TASKS_H
-#define XYL_COLLECTIVES_TASKS_TASKS_H
+#ifndef XYL_COLLECTIVES_TASKS_TABLE_H
+#define XYL_COLLECTIVES_TASKS_TABLE_H
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -224,8 +225,6 @@ xyl_tasks_of_context(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TASKS];
 }
 
-extern const xyl_module_t xyl_tasks_module;
-
 static inline uint64_t xyl_task_tag(uint32_t slot, uint32_t source, uint32_t id,
                                     xyl_task_message_kind_t kind)
 {
@@ -249,9 +248,6 @@ static inline uint32_t xyl_task_credits_of(const xylem_tasks_t *tasks,
  * `call`. */
 xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call);
 
-/* describe.c: `describe` of the module. */
-unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file);
-
 /* NULL: no memory. */
 xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank);
 
@@ -263,6 +259,13 @@ void xyl_tasks_event_back(xylem_tasks_t *tasks);
 void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status);
 /* Goes on with the closing if no task of this rank is under way any more. */
 void xyl_tasks_look_at_end(xylem_tasks_t *tasks);
+/* All ranks are done, and no task comes any more. */
+void xyl_tasks_shut(xylem_tasks_t *tasks);
+/* Cancels all receives, also of awaited payloads. */
+void xyl_tasks_cancel_receives(xylem_tasks_t *tasks);
+
+/* describe.c: `describe` of the module. */
+unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file);
 
 /* call.c */
 /* Handles an answer in a reply from rank `rank` of the team. */
@@ -276,12 +279,8 @@ void xyl_task_calls_release(xylem_tasks_t *tasks);
 /* serve.c */
 /* XYLEM_OK: an admitted task may still begin; any thread. */
 xylem_status_t xyl_task_is_wanted(const xylem_task_t *task);
-/* The handler of a peer's `replied`. */
-void xyl_task_replied(xyl_event_t *event);
 /* Posts the receives. */
 xylem_status_t xyl_serve_begin(xylem_tasks_t *tasks);
-/* Cancels all receives, also of awaited payloads. */
-void xyl_serve_cancel(xylem_tasks_t *tasks);
 void xyl_serve_release(xylem_tasks_t *tasks);
 
 #endif

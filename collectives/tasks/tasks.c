@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collectives/choose/compose.h"
+#include "collectives/tasks/table.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
@@ -17,17 +18,6 @@ enum {
     CREDITS = 16, /* if the user names none */
     ENTRIES_MAX = 1 << 16
 };
-
-xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call)
-{
-    if (tasks == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: tasks is NULL", call);
-    if (tasks->magic != XYL_TASKS_MAGIC)
-        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
-                        "%s: this is no table of tasks, or it was closed",
-                        call);
-    return XYLEM_OK;
-}
 
 /* ---- life ---- */
 
@@ -63,46 +53,7 @@ static void tasks_free_run(xyl_task_t *task)
     xyl_team_unreference(team);
 }
 
-void xyl_tasks_unreference(xylem_tasks_t *tasks)
-{
-    /* Partner: the same, by the last reference. At the end of a context, which
-     * has no turns any more, context_ends releases the table. */
-    if (atomic_fetch_sub_explicit(&tasks->references, 1,
-                                  memory_order_acq_rel) == 1 &&
-        tasks->context->magic == XYL_CONTEXT_MAGIC)
-        xyl_engine_submit(&tasks->context->engine, &tasks->free_task);
-}
-
-xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank)
-{
-    xyl_task_peer_t *peer = tasks->peers[rank];
-    uint32_t credits = xyl_task_credits_of(tasks, rank);
-
-    if (peer != NULL)
-        return peer;
-    peer = xyl_pool_acquire(&tasks->context->pool, sizeof *peer);
-    if (peer == NULL)
-        return NULL;
-    memset(peer, 0, sizeof *peer);
-    peer->tasks = tasks;
-    peer->rank = rank;
-    peer->free_ids = UINT64_MAX >> (64 - credits);
-    peer->replied.handle = xyl_task_replied;
-    TAILQ_INIT(&peer->waiting);
-    tasks->peers[rank] = peer;
-    return peer;
-}
-
 /* ---- failures ---- */
-
-void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status)
-{
-    if (!tasks->has_failed && !tasks->is_shut)
-        xyl_team_fail(tasks->team, status,
-                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
-                                                      : tasks->context->rank,
-                      xylem_status_text(status));
-}
 
 static void context_teams_failed(xylem_context_t *context)
 {
@@ -112,7 +63,7 @@ static void context_teams_failed(xylem_context_t *context)
     if (xyl_team_has_failed(tasks->team) && !tasks->has_failed) {
         tasks->has_failed = 1;
         xyl_task_calls_fail(tasks);
-        xyl_serve_cancel(tasks);
+        xyl_tasks_cancel_receives(tasks);
     }
 }
 
@@ -144,44 +95,6 @@ const xyl_module_t xyl_tasks_module = {
 };
 
 /* ---- closing ---- */
-
-/* Ends the closing when the net owes no event, or may owe one for ever. */
-static void tasks_let_go(xylem_tasks_t *tasks)
-{
-    if (tasks->closing != NULL && (tasks->owed == 0 || tasks->has_failed)) {
-        xyl_request_complete(tasks->closing, tasks->outcome);
-        tasks->closing = NULL;
-    }
-    if (tasks->owed == 0)
-        xyl_tasks_unreference(tasks);
-}
-
-void xyl_tasks_event_back(xylem_tasks_t *tasks)
-{
-    if (--tasks->owed == 0 && tasks->is_shut)
-        tasks_let_go(tasks);
-}
-
-/* All ranks are done, and no task comes any more. */
-static void tasks_shut(xylem_tasks_t *tasks)
-{
-    tasks->is_shut = 1;
-    xyl_serve_cancel(tasks);
-    tasks_let_go(tasks);
-}
-
-void xyl_tasks_look_at_end(xylem_tasks_t *tasks)
-{
-    if (tasks->closing == NULL || tasks->is_shut)
-        return;
-    if (tasks->is_over) {
-        tasks_shut(tasks);
-    } else if (tasks->outstanding == 0 && !tasks->has_said_farewell &&
-               !tasks->has_failed) {
-        tasks->has_said_farewell = 1;
-        (void)xylem_segment_ready(tasks->farewell, 0);
-    }
-}
 
 static void farewell_done(void *arg, xylem_status_t status)
 {
@@ -305,7 +218,7 @@ static void offers_came(void *arg, xylem_status_t status)
         tasks->outcome = status;
         tasks->has_failed = 1;
         tasks->is_over = 1;
-        tasks_shut(tasks);
+        xyl_tasks_shut(tasks);
     }
     xyl_request_complete(&request->request, status);
 }

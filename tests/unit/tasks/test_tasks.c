@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/tasks/tasks.h"
+#include "collectives/tasks/table.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
