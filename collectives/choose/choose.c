@@ -220,8 +220,8 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
     }
 }
 
-/* 1: an algorithm of this kind that a call or a setting names takes what it
- * does not say itself from the tables' first rule of the kind. */
+/* 1: if a call or a setting names an algorithm of this kind, the parameters
+ * that it does not name come from the tables' first rule of the kind. */
 static int runs_as_ruled(xyl_algorithm_kind_t kind)
 {
     return kind == XYL_ALGORITHM_TREE || kind == XYL_ALGORITHM_LANES;

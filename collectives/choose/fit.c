@@ -70,7 +70,8 @@ static void fit_tree(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in segments ---- */
 
-/* Shorter than the rule's if a short message is to reach each lane. */
+/* The rule's segments, or shorter ones, so that a short message has one for
+ * each lane. */
 static size_t segment_for(const xyl_rule_t *rule, const xyl_limits_t *limits,
                           uint32_t lanes, uint64_t bytes, size_t element_bytes)
 {

@@ -9,7 +9,7 @@
 typedef struct xyl_decision {
     xyl_named_t named;
     const xyl_rule_t *rule; /* gives the parameters; NULL: there are none */
-    const char *by;         /* decided instead of the rule; NULL: the rule */
+    const char *by;         /* the reason in words; NULL: the rule decided */
 } xyl_decision_t;
 
 void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,

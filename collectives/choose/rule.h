@@ -15,13 +15,13 @@ enum {
     XYL_FACT_MANY = 4,     /* at least as many nodes as the largest has ranks */
     XYL_FACT_ROOM = 8,     /* nodes' memory has room for an alltoall's blocks */
     XYL_FACT_MEMORY = 16,  /* all ranks are on one node and share memory */
-    XYL_FACT_DEVICE = 32,  /* and tell each other of buffers on GPUs */
+    XYL_FACT_DEVICE = 32,  /* ranks tell each other of buffers on GPUs */
     XYL_FACT_ORDER = 64,   /* contributions are combined as they come */
     XYL_FACT_HOST = 128,   /* no buffer lies in memory of GPUs */
     XYL_FACT_FIXED = 256,  /* contributions are combined in a fixed order, which
                               need not be that of ranks */
     XYL_FACT_SUMS = 512,   /* sums have the same bits in any order */
-    XYL_FACT_UNASKED = 1024, /* device: the user says that all buffers are */
+    XYL_FACT_UNASKED = 1024, /* device: the user says so of all buffers */
     XYL_FACT_SIDE_BY_SIDE =
         2048,                /* device, and no ranks take turns on a GPU:
                                 each has its own, or they share it by MPS */

@@ -35,10 +35,10 @@ uint32_t xyl_tuning_arrivals(const xylem_context_t *context);
 const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
                                        const xyl_rule_t *rule);
 
-/* When a context begins, reads the text and the file that the settings name,
- * and replaces the settings by hashes that ranks can compare. The context fails
- * if XYLEM_ALGORITHMS cannot be used; if the file cannot be used the module
- * prints a warning and does without. */
+/* The module reads the text and the file that the settings name when a context
+ * begins, and replaces the settings by hashes that ranks can compare. The
+ * context fails if XYLEM_ALGORITHMS cannot be used. If the file cannot be used,
+ * the module prints a warning and does without it. */
 extern const xyl_module_t xyl_tuning_module;
 
 /* ---- parsing ---- */

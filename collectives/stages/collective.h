@@ -25,11 +25,11 @@ typedef struct xyl_plan {
 /* The call that an operation is for. Further calls like it find the operation
  * by this key. */
 typedef struct xyl_plan_key {
-    xylem_coll_args_t args; /* names own copies if operation.keep is set */
+    xylem_coll_args_t args; /* arrays are copies if operation.keep is set */
     xyl_way_t way;
     uint8_t says_more;   /* has arguments that most calls lack */
-    uint8_t send, recv;  /* bits: kinds of addresses that are alike for it */
-    uint8_t may_be_same; /* both buffers */
+    uint8_t send, recv;  /* bits: kinds of address that calls like it have */
+    uint8_t may_be_same; /* they may have one buffer for both */
     uint8_t runs_inline; /* by a blocking call, without a start */
     uint8_t asks_never;  /* calls like it never ask where buffers lie */
 } xyl_plan_key_t;

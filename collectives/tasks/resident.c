@@ -1,7 +1,7 @@
-/* Remote tasks that blocks of a kernel run which stays on its GPU. Each block
- * has a box in memory of host and GPU (xylem_device.h). The progressing thread
- * puts a task into the box of a free block, and looks for the words of blocks
- * that have run theirs. */
+/* Remote tasks that a resident kernel runs: a kernel that stays on its GPU.
+ * Each block of the kernel, a worker, has a box in memory of host and GPU
+ * (xylem_device.h). The progressing thread puts a task into the box of a free
+ * worker, and looks for the words of workers that have run theirs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ typedef struct resident_waiting {
 } resident_waiting_t;
 
 typedef struct resident_worker {
-    resident_waiting_t given; /* not known to have run; task NULL: none */
+    resident_waiting_t given; /* not yet said to have run; task NULL: none */
     uint64_t number;          /* of the task that was given last */
     uint64_t seen;            /* its last word */
     int is_asked;             /* to leave, since it came */
@@ -126,8 +126,8 @@ static void waiting_return(xylem_resident_t *resident,
     resident->waiting[--resident->first & resident->mask] = *what;
 }
 
-/* The next word of a box that is the host's: its worker has run all its
- * tasks. */
+/* The next word to write into a box. The worker has run all tasks that it was
+ * given, so the box is the host's. */
 static uint64_t box_next(xylem_resident_t *resident, uint32_t w)
 {
     resident_worker_t *worker = &resident->worker[w];
@@ -154,7 +154,7 @@ static void task_give(xylem_resident_t *resident, uint32_t w,
     xylem_device_copy_t copy;
     uint32_t i;
 
-    /* All lines are written, and words to their ends. */
+    /* Clear the rest: whole lines and whole words are written. */
     memset(copy.words, 0, XYLEM_DEVICE_LINES_ * sizeof copy.words[0]);
     copy.words[words - 1] = 0;
     copy.task.source = task->source;

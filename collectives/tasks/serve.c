@@ -381,8 +381,8 @@ static void served_due(xyl_event_t *event)
 
 /* ---- arrivals ---- */
 
-/* 1: this library has made the message, whose header is used as numbers of
- * ranks, of credits and of bytes. */
+/* 1: the header is one that this library makes. Its rank, its credit and its
+ * lengths may be used without further checks. */
 static int is_sound(const xyl_served_t *served)
 {
     const xyl_task_header_t *header = &served->message.header;

@@ -108,8 +108,8 @@ static void farewell_done(void *arg, xylem_status_t status)
 typedef struct tasks_request {
     xylem_request_t request; /* first */
     xylem_tasks_t *tasks;
-    xylem_tasks_t **tasks_out; /* of an opening, as is: */
-    uint32_t *offers;          /* [size]; belongs to the allreduce */
+    xylem_tasks_t **tasks_out; /* of an opening */
+    uint32_t *offers;          /* of an opening: [size], the allreduce's */
 } tasks_request_t;
 
 static void close_start(xylem_request_t *request)
@@ -192,8 +192,9 @@ xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
 
 /* ---- opening ---- */
 
-/* All offers have come, or cannot. In the context's list the table hears of
- * failures from here on; a failure since the offers came is not told again. */
+/* All offers have come, or cannot. Adds the table to the context's list, whose
+ * tables are told of failures; an earlier failure of the team is not told
+ * again. */
 static void offers_came(void *arg, xylem_status_t status)
 {
     tasks_request_t *request = arg;
