@@ -1,7 +1,7 @@
 /* Remote tasks: the state of a table, and of the tasks to it and from it; see
  * docs/inside/tasks.md for the messages.
  *
- *   table.c   what calls to a table, and tasks of it, have in common
+ *   table.c   a table's peers, references and end, for the files below
  *   tasks.c   opening and closing
  *   call.c    tasks that this rank sends
  *   serve.c   tasks that this rank receives, and its answers to them
@@ -189,24 +189,25 @@ struct xylem_tasks {
     struct xyl_task_calls kept;       /* idle; `lock` guards them */
     pthread_mutex_t lock;
     _Atomic uint32_t active; /* calls that have not completed */
-    /* The handle has one, each call that is not kept, and each task that is
+    /* Of the handle, of each call that is not kept, and of each task that is
      * handed over. */
     _Atomic uint32_t references;
     xyl_task_t free_task;
     /* Places: posted, in the order in which the net matches messages; with a
      * task; not in use. */
     struct xyl_served_list posted, served, idle;
-    uint32_t places, places_max; /* how many there are, may be */
+    uint32_t places, places_max; /* how many there are, and may be */
     uint32_t posted_count;
     xyl_reply_receive_t *replies; /* [XYL_TASK_REPLY_RECEIVES], a ring */
     uint32_t next_reply;          /* the reply that was posted first */
     uint32_t owed;                /* events that are still to come back */
     int has_failed;
     /* The end. */
-    xylem_request_t *closing;  /* NULL: not yet */
-    xylem_request_t *farewell; /* an allreduce that ends when all ranks ... */
-    int has_said_farewell;     /* ... have said that their tasks have run */
-    int is_over;               /* all ranks are done, or the team has failed */
+    xylem_request_t *closing; /* NULL: not yet */
+    /* An allreduce. Each rank gives its part when its tasks have run. */
+    xylem_request_t *farewell;
+    int has_said_farewell; /* this rank has given its part */
+    int is_over;           /* all ranks are done, or the team has failed */
     xylem_status_t outcome;
     int is_shut; /* the handle's reference goes when nothing is owed */
 };
