@@ -246,7 +246,7 @@ typedef struct xyl_config_origin {
  * files and unknown XYLEM_ variables are skipped with a warning. An unknown
  * name in `settings`, or an unreadable value there or in the environment, fails
  * with XYLEM_ERR_CONFIG and a text; *config_out then has the numbers that could
- * be read, and no texts. Free with xyl_config_release. */
+ * be read, but its texts must not be used. Free with xyl_config_release. */
 xylem_status_t xyl_config_load(const xyl_config_files_t *files,
                                const char *const *settings,
                                xyl_config_t *config_out,

@@ -81,7 +81,7 @@ const xyl_config_type_t xyl_config_SELECTION = {
 
 /* ---- reading ---- */
 
-/* Words that other programs use for the first of each row. */
+/* A row is a word of a type, and then its synonyms in other programs. */
 static const char *const synonyms[][XYL_CONFIG_WORDS_MAX] = {
     {"off", "none", "no", "false", "0"},
     {"on", "yes", "true", "1"},

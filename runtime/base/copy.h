@@ -4,14 +4,14 @@
 
 #include <stddef.h>
 
-/* memcpy with stores that bypass the caches, for more bytes than these hold: an
- * ordinary store first reads the line that it overwrites from memory. */
+/* memcpy with stores that bypass the caches, for more bytes than these hold. An
+ * ordinary store would first read from memory the line that it overwrites. */
 void xyl_copy_past(void *to, const void *from, size_t bytes);
 
-/* Moves bytes that another core is about to read from this core's own caches to
- * the cache that both share, where the other core finds them sooner. A hint:
- * processors without CLDEMOTE (Intel's have it from Sapphire Rapids on) do
- * nothing. */
+/* Moves bytes out of this core's own caches into the cache that it shares with
+ * another core. The other core is about to read them, and finds them sooner
+ * there. A hint: processors without CLDEMOTE (Intel's have it from Sapphire
+ * Rapids on) do nothing. */
 static inline void xyl_copy_hand_over(const void *memory, size_t bytes)
 {
 #ifdef __x86_64__

@@ -2,9 +2,9 @@
 #ifndef XYL_BASE_DESCRIPTORS_H
 #define XYL_BASE_DESCRIPTORS_H
 
-/* 1: `wanted` (at least 1) more descriptors can be open at once. Asks the
- * system for one number after the other, so not for the data path. Another
- * thread may take the descriptors afterwards. */
+/* 1: `wanted` (at least 1) more descriptors can be open at once. Not for the
+ * data path, since this function asks the system for one number after the
+ * other. Another thread may take the descriptors afterwards. */
 int xyl_descriptors_are_left(unsigned wanted);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "runtime/base/status.h"
 
-/* No structure of any release is larger: a larger size was not set. */
+/* No structure of any release is larger. A caller that gives a larger size has
+ * not set it. */
 enum { BYTES_MAX = 4096 };
 
 static int has_more(const char *members, size_t from, size_t to)

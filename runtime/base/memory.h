@@ -16,9 +16,11 @@ enum {
     XYL_MEMORY_CLASS_COUNT = XYL_MEMORY_CLASS_MAX - XYL_MEMORY_CLASS_MIN + 1
 };
 
-/* The source of blocks. Tests replace it, to count and to fail. */
+/* The source of blocks. Tests replace it to count allocations and to make them
+ * fail. */
 typedef struct xyl_allocator {
-    void *(*alloc)(void *arg, size_t bytes); /* XYL_MEMORY_ALIGN; NULL: none */
+    /* Aligned to XYL_MEMORY_ALIGN. NULL: there is no memory. */
+    void *(*alloc)(void *arg, size_t bytes);
     void (*release)(void *arg, void *block);
     void *arg;
 } xyl_allocator_t;

@@ -1,6 +1,7 @@
-/* An observer of a context. The simulator's charges the time that copies take,
- * and leaves out copies of buffers without memory behind their addresses; that
- * of a recorded run notes which segments each stage has done. */
+/* An observer of a context. The simulator's observer charges the time that
+ * copies take, and leaves out copies of buffers without memory behind their
+ * addresses. The recorder of XYLEM_TRACE notes which segments each stage has
+ * done. */
 #ifndef XYL_BASE_OBSERVER_H
 #define XYL_BASE_OBSERVER_H
 
@@ -26,11 +27,11 @@ typedef struct xyl_observer {
     uint64_t (*time)(void *arg);
     void (*lasted)(void *arg, xyl_lasted_t what, const char *name,
                    uint64_t begin, uint64_t bytes);
-    /* An operation with a subject, which began at `begin`, has ended. NULL: not
-     * wanted. */
+    /* An operation that began at `begin` has ended. `subject` is that of the
+     * operation; an operation without one is not told of. NULL: not wanted. */
     void (*ran)(void *arg, void *subject, uint64_t begin);
-    /* Of calls that end without waiting the observer sees the first and then
-     * one in `every`, the same on all ranks; 0: all. */
+    /* The observer sees a team's first calls that end without waiting, then one
+     * in `every`, the same ones on all ranks; 0: all of them. */
     uint64_t every;
     void *arg;
 } xyl_observer_t;

@@ -13,7 +13,7 @@ static const uint64_t value_max = UINT64_MAX >> 1;
 /* A number with a point, and the unit's name behind it. */
 typedef struct amount {
     uint64_t whole;
-    uint64_t part, scale; /* of one: part / scale */
+    uint64_t part, scale; /* the fraction is part / scale */
     const char *unit;
 } amount_t;
 

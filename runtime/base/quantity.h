@@ -14,8 +14,8 @@
 #define XYL_MIN (60 * XYL_S)
 
 /* Reads "8", "64K", "4MiB", "1.5 gb": K, M, G and T, in any case, alone or
- * before B or iB, are powers of 1024. A part of a byte is left out. 0: `text`
- * is no number of bytes below 2^63, and *bytes_out has not changed. */
+ * before B or iB, are powers of 1024. A fraction of a byte is dropped. 0:
+ * `text` is no number of bytes below 2^63, and *bytes_out has not changed. */
 int xyl_bytes_read(const char *text, uint64_t *bytes_out);
 
 /* Reads "20", "20ms", "1.5 s": a time in ns, us, ms, s, min or h, in any case,

@@ -21,8 +21,8 @@ void xyl_explain_text(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void xyl_log_last_error(int is_error);
 
-/* XYLEM_ERR_BUSY is logged as no error: a program may expect it and try again.
- */
+/* Logs XYLEM_ERR_BUSY as information, since a program may expect it and try
+ * again; logs every other status as an error. */
 static inline xylem_status_t xyl_log_failure(xylem_status_t status)
 {
     xyl_log_last_error(status != XYLEM_ERR_BUSY);

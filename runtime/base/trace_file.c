@@ -216,7 +216,7 @@ void xyl_trace_operation(xyl_trace_t *trace, uint64_t id, uint32_t rank,
     putc('}', trace->file);
 }
 
-/* Writes numbers with more digits than a double has as texts. */
+/* Writes the times as texts, because they have more digits than a double. */
 void xyl_trace_clock(xyl_trace_t *trace, uint32_t rank, const char *host,
                      uint64_t monotonic_ns, uint64_t realtime_ns)
 {
