@@ -49,7 +49,8 @@ void xyl_blobs_fini(xyl_blobs_t *blobs)
  * fields of a blob are equal in all versions. */
 typedef uint64_t lines_t;
 
-/* Takes the ranks' lines_t off their blobs. 1: a lower rank has the same. */
+/* Takes the ranks' lines_t off their blobs. 1: a lower rank has the same lines
+ * as this one. */
 static int lines_take(xyl_blobs_t *all, uint32_t rank, uint32_t ranks,
                       lines_t mine)
 {

@@ -1,5 +1,5 @@
-/* Bootstrap: by this the ranks of a job find each other before there is a net,
- * and meet again before the net goes away. */
+/* The bootstrap. Through it the ranks of a job find each other before there is
+ * a net, and meet again before the net goes away. */
 #ifndef XYL_RUNTIME_JOB_BOOTSTRAP_H
 #define XYL_RUNTIME_JOB_BOOTSTRAP_H
 
@@ -59,7 +59,7 @@ xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
                                       const void *mine, size_t bytes,
                                       xyl_blobs_t *all_out);
 
-/* Fails because `rank` has gone before its context was made. */
+/* Fails, since `rank` has died or ended before its context was made. */
 xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank);
 
 /* Each returns owned (free with ops->destroy). */

@@ -26,8 +26,8 @@ typedef struct pmix_bootstrap {
                             only server has the data of all */
     int some_have_gone;  /* as xylem-run has said */
     int fence_is_under_way;
-    time_t told_by; /* a rank whose data are missing by then is silent; 0: no
-                     * fence has been passed */
+    time_t told_by; /* a rank whose data are still missing then counts as
+                     * silent; 0: no fence has been passed */
     _Atomic int fence_status;   /* pmix_status_t, or a FENCE_ value below */
     sem_t fence_over;           /* posted once per fence */
     pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */
@@ -37,30 +37,31 @@ enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
 enum {
     LOOK_MS = 200,
     LOOK_AGAIN_MS = 10,
-    SILENCE_S = 3 /* after a fence of all, for a rank's data to appear, or for
-                     the launcher to learn that the rank has ended */
+    SILENCE_S = 3 /* how long after a fence of all ranks a rank's data may take
+                     to appear, or the launcher to learn of the rank's end */
 };
 
 /* Contexts of this process so far: the same number on all ranks, because
- * contexts are created collectively. A creation that fails before does not
- * count. */
+ * contexts are created collectively. A creation that fails before PMIx has told
+ * the job's size does not count. */
 static _Atomic unsigned contexts_created;
 
 /* ---- the session ---- */
 
-/* One session of PMIx serves all contexts of the process, until its exit. With
- * a session per context a server of PMIx (4.2.2) could learn of the end of one
- * after the begin of the next. It would then take the rank for lost and release
- * the ranks that wait for it in a fence. */
+/* One session of PMIx serves all contexts of the process, until its exit. If
+ * each context had a session, a server of PMIx (4.2.2) could learn of the end
+ * of one session after the beginning of the next. The server would then take
+ * the rank for lost, and release the ranks that wait for it in a fence. */
 static struct session {
     pthread_mutex_t lock;
     pmix_proc_t self;
-    pid_t owner;       /* 0: not begun; not that of a forked process */
+    pid_t owner;       /* has begun the session, unlike its forked children; 0:
+                          nobody has */
     unsigned contexts; /* that use the session */
 } session = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* At exit. A process that still has contexts does not finalize: the other ranks
- * then miss it like a dead one. */
+/* Called at exit. A process that still has contexts does not finalize, so the
+ * other ranks take it for dead. */
 static void session_end(void)
 {
     if (session.owner == getpid() && session.contexts == 0)
@@ -264,7 +265,7 @@ static void fence_done(pmix_status_t status, void *arg)
         sem_post(&bootstrap->fence_over);
 }
 
-/* Begins a fence, unless one is still under way, which then counts. The last
+/* Begins a fence; a fence that is still under way counts in its place. The last
  * fence needs no data, but under Slurm a fence that does not collect data does
  * not reach beyond the node (PMIxFenceBarrier in mpi.conf). */
 static xylem_status_t fence_begin(pmix_bootstrap_t *bootstrap,
@@ -336,8 +337,9 @@ static xylem_status_t fence_judge(const pmix_bootstrap_t *bootstrap,
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
-/* XYLEM_IN_PROGRESS: not over. Deaths end a fence early. A launcher other than
- * xylem-run cannot name the dead ranks, so the living meet again under it. */
+/* XYLEM_IN_PROGRESS: the fence is not over, or is to be repeated. Deaths end a
+ * fence early. Launchers other than xylem-run cannot name the dead ranks, so
+ * under these the living ranks meet again. */
 static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 {
     xylem_status_t status = fence_begin(bootstrap, bootstrap->base.timeout_s);

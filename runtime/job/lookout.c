@@ -21,7 +21,7 @@ enum {
     PROBES = 6 /* keepalive probes within silence_s */
 };
 #define HELLO_MAGIC UINT64_C(0x78796c656d2d6c6f)
-#define PATIENCE_NS (UINT64_C(5) * 1000000000) /* for an answer, or a hello */
+#define PATIENCE_NS (UINT64_C(5) * 1000000000) /* to connect; for a hello */
 static const char goodbye = 'b';
 
 /* The first message of the connecting leader. */
@@ -425,8 +425,9 @@ int xyl_lookout_begin(xyl_lookout_t *lookout,
     return lookout->fates == NULL ? XYLEM_ERR_NO_MEMORY : XYLEM_OK;
 }
 
-/* Says goodbye. Reads what has come before it closes the connection: with
- * unread bytes the system resets the connection, and the goodbye is lost. */
+/* Says goodbye, reads all bytes that have come, and closes the connection. With
+ * unread bytes the system would reset the connection, and the goodbye would be
+ * lost. */
 static void watch_leave(watch_t *watch)
 {
     char rest[64];

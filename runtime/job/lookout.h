@@ -51,7 +51,7 @@ xyl_lookout_t *xyl_lookout_open(xyl_lookout_address_t *address_out);
 /* Called once. XYLEM_OK or XYLEM_ERR_NO_MEMORY. */
 int xyl_lookout_begin(xyl_lookout_t *lookout,
                       const xyl_lookout_params_t *params);
-/* Handles what has happened on the connections; called some times a second. */
+/* Handles events of the connections; called a few times a second. */
 void xyl_lookout_look(xyl_lookout_t *lookout, uint64_t now_ns);
 /* Says goodbye to the watched nodes. Accepts NULL. */
 void xyl_lookout_close(xyl_lookout_t *lookout);

@@ -32,8 +32,9 @@ typedef struct hello {
     uint64_t room;    /* equal for processes that see the machine alike */
     int32_t pid;
     uint32_t asks_tuning; /* the user has named a tuning table */
-    uint32_t status;      /* not XYLEM_OK: the rank gives up */
-    uint32_t culprit;     /* then the rank at fault; no later field is set */
+    uint32_t status; /* not XYLEM_OK: the rank gives up, and of the fields below
+                        only `culprit` is set */
+    uint32_t culprit; /* the rank at fault; XYL_NO_CULPRIT: itself */
     char node[XYL_NODE_NAME_BYTES];
     xyl_cpus_t cpus;
     uint64_t settings[SETTINGS]; /* 0 for settings that may differ */

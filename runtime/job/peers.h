@@ -51,9 +51,9 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_peers_mine_t *mine,
                                   xyl_peers_t *peers_out);
 
-/* This rank's status when `rank` has said that it gives up, because of the rank
- * `culprit` (XYL_NO_CULPRIT: by itself), which this rank will pass on. The
- * other rank has logged the cause. */
+/* `rank` has said that it gives up, because of the rank `culprit`
+ * (XYL_NO_CULPRIT: because of itself). Returns this rank's status. The other
+ * rank has logged the cause; this rank will pass the culprit on. */
 xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
                                  uint32_t status, uint32_t culprit);
 

@@ -7,8 +7,9 @@
 
 /* A rank's blob is this struct, then its places, then its address. */
 typedef struct reach {
-    uint32_t status;  /* not XYLEM_OK: the rank gives up */
-    uint32_t culprit; /* the cause then; no later field is set */
+    uint32_t status;  /* not XYLEM_OK: the rank gives up, and of the fields
+                         below only `culprit` is set */
+    uint32_t culprit; /* the rank at fault; XYL_NO_CULPRIT: itself */
     uint32_t address_bytes;
     uint32_t place_count;
     xyl_machine_t machine;

@@ -73,8 +73,8 @@ static xylem_status_t check_switch(const reader_t *reader, uint32_t index)
     return XYLEM_OK;
 }
 
-/* Read in a pass of its own: a switch may stand before or after the switches
- * below it. */
+/* The names of all switches are read first, since a switch may stand before or
+ * after the switches below it. */
 static xylem_status_t switch_read_name(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;
@@ -150,7 +150,7 @@ static xylem_status_t read_list(const reader_t *reader, uint32_t index,
     return status;
 }
 
-/* Counts the switches from this one upwards. */
+/* Counts the switches from this one upwards, and checks their number. */
 static xylem_status_t levels_measure(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;
