@@ -11,7 +11,8 @@
  * coordinator of Chandra and Toueg ("Unreliable Failure Detectors for Reliable
  * Distributed Systems", J. ACM 43(2), 1996) with ranks that are dead once they
  * are given up: here a rank gives the others up when it learns that they have
- * given it up. If no rank dies meanwhile, it takes two rounds of messages.
+ * given it up. If no rank dies meanwhile, an agreement takes two rounds of
+ * messages.
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_RUNTIME_CORE_AGREEMENT_H
@@ -23,8 +24,8 @@ extern const xyl_module_t xyl_agreements_module;
 
 /* The value that survivors agree on. */
 typedef struct xyl_agreement {
-    uint32_t flags; /* of all ranks, by and */
-    uint64_t *dead; /* [words for the job's ranks]: known dead to any rank */
+    uint32_t flags; /* the bitwise and of all ranks' flags */
+    uint64_t *dead; /* bits: ranks of the job that any rank knows to be dead */
 } xyl_agreement_t;
 
 /* Any thread, not in a callback; blocks. The ranks of a team call it in the

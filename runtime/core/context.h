@@ -43,18 +43,18 @@ struct xylem_context {
     uint64_t noise_budget; /* bytes: as set, or the library's choice */
     uint64_t window_bytes; /* of a piece on a node, at most */
     struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
-    int all_nodes_share;   /* 1, on all ranks: nodes of several ranks
-                              share memory */
+    int all_nodes_share;   /* 1, equal on all ranks: wherever a node has
+                              several ranks, they share memory */
     xyl_heap_t heap;       /* of xylem_alloc */
     xyl_execs_t execs;     /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
     uint64_t past_caches; /* an operation that writes so many bytes copies past
                              the caches */
-    uint64_t reuse_bytes; /* that the node's ranks had better write before they
-                             reuse a window; 0: it does not matter */
+    uint64_t reuse_bytes; /* a window is best used again after the node's ranks
+                             have written so many bytes; 0: at any time */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_peers_t met;            /* by the first exchange of the ranks, */
-    xyl_blobs_t reaches;        /* and by the second: their addresses */
+    xyl_peers_t met;            /* results of the ranks' first exchange, */
+    xyl_blobs_t reaches;        /* and of their second: addresses */
     xyl_peer_t *peers;          /* `met.all`, or those of the parts */
     xylem_team_t *world;
     pthread_mutex_t lock; /* for slots, lists, and modules' state */
@@ -82,8 +82,8 @@ struct xylem_context {
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
 
-/* Before a call is planned: its buffers may lie in a kind of memory that was
- * absent before. */
+/* Called before a call is planned, whose buffers may lie in a kind of memory
+ * that was absent before. */
 void xyl_context_execs_look_again(xylem_context_t *context);
 static inline void xyl_context_execs_look(xylem_context_t *context)
 {

@@ -145,9 +145,9 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
     return status;
 }
 
-/* The rank to connect to at once: without shared memory, the next on this
- * machine; the number of ranks: none. If messages cannot reach that rank, it
- * could not be told later, and would wait for ever. */
+/* Without shared memory returns the next rank on this machine, to which this
+ * rank connects at once; else the number of ranks. A rank that messages cannot
+ * reach could not be told so later, and would wait for ever. */
 static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
@@ -233,8 +233,8 @@ static xylem_status_t machine_read(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
-/* As meet_peers. *addresses_out: of the ranks' nets, from malloc, also after a
- * failure. */
+/* The same as meet_peers for the second exchange. *addresses_out has the
+ * addresses of the ranks' nets, from malloc, also after a failure. */
 static xylem_status_t reach_peers(xylem_context_t *context,
                                   xylem_status_t status,
                                   xyl_machine_t *machine_out,
@@ -376,7 +376,7 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
     }
     told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
                                              sizeof mine, &all);
-    /* A rank has died: hence the net could not connect to it. */
+    /* The net could not connect because a rank has died. */
     if (status == XYLEM_OK ||
         (status == XYLEM_ERR_NET && told == XYLEM_ERR_PROC_FAILED))
         status = told;
@@ -393,8 +393,8 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-/* An eighth of the cache, as send and receive buffers, the windows between them
- * and the program's own data need room there, too. */
+/* Takes an eighth of the cache, since send and receive buffers, the windows
+ * between them and the program's own data need room there, too. */
 static void set_past_caches(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
@@ -402,10 +402,10 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
-/* Meets the other ranks, creates the net, and connects. A rank takes part in
- * all exchanges even if it has failed, also before (`status`), as the others
- * wait for it. It stops after the first if a rank is of another version, whose
- * later exchanges are unknown. */
+/* Meets the other ranks, creates the net, and connects. A rank that fails, or
+ * has failed before this call (`status`), still takes part in all exchanges,
+ * since the others wait for it. It stops after the first exchange if a rank is
+ * of another version, whose later exchanges are unknown. */
 static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
                                xyl_machine_t *machine_out)
 {
@@ -433,17 +433,18 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     return agree_on_start(context, status, trouble);
 }
 
-/* Writing to a cache line takes several times as long if another core has just
- * read it as if it was read some time ago; but windows larger than all cores'
- * own caches together are read from the cache behind them. A quarter of these
- * caches was best, or nearly so, with 2 and with 16 ranks. */
+/* A write to a cache line that another core has just read takes several times
+ * as long as a write to a line that was read some time ago. But windows larger
+ * than all cores' own caches together are read from the cache behind these. A
+ * quarter of the cores' own caches was best, or nearly so, with 2 and with 16
+ * ranks. */
 static void set_reuse_bytes(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
     context->reuse_bytes = machine->own_cache_bytes * local_ranks(context) / 4;
 }
 
-/* Before the ranks meet, so that the error is printed once. */
+/* Called before the ranks meet, so that the error is printed once. */
 static xylem_status_t check_core(const xyl_config_t *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_CONF);

@@ -7,17 +7,19 @@
 
 #include "runtime/core/context.h"
 
-/* Joins a context that is a frame so far, by the user's bootstrap or, if that
- * is NULL, by the one that the settings name. */
+/* Joins a context that has no more than its frame, the parts that need no other
+ * rank; by the user's bootstrap or, if that is NULL, by the bootstrap that the
+ * settings name. */
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user);
-/* Takes part in all exchanges, as the other ranks wait for this one, though it
- * has no frame. The text of the last error stays. */
+/* For a rank that could not create its frame: takes part in all exchanges,
+ * since the other ranks wait for this rank. The text of the last error stays.
+ */
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why);
 
-/* Attaches the net, for contexts made of parts, too; and creates the team of
- * all ranks, after all else. */
+/* Attaches the net. Creates the team of all ranks, after all else. Contexts
+ * made of parts use both functions, too. */
 void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
 xylem_status_t xyl_context_world_create(xylem_context_t *context);
 

@@ -7,7 +7,7 @@
 #include "runtime/modules.h"
 
 /* Some launchers do not notice that a rank has died, and would hold the others
- * in the fence; and no rank receives some messages of a failed team. */
+ * in the fence. Moreover, some messages of a failed team find no receiver. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
 /* Each context has one. The progressing thread uses it. */

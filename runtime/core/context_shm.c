@@ -11,12 +11,12 @@ enum {
     /* Reductions in a fixed order hold about three messages on 8 ranks, and
      * ten on 32, for ranks that are held up 10 % of the time. */
     BUDGET_OF_RANK = 32 << 20,
-    /* With half of it 8 ranks lose twice as much to bursts of 20 ms in calls of
-     * 4 MiB; twice as much saves nothing. */
+    /* With half of this budget 8 ranks lose twice as much to bursts of 20 ms in
+     * calls of 4 MiB; a budget twice as large saves nothing. */
     BUDGET_MIN = 512 << 20,
     BUDGET_MAX = 1536 << 20,
-    /* Pieces for which all ranks publish their input keep the length that they
-     * had with a smaller budget. */
+    /* Less than the budget allows, so that pieces for which all ranks publish
+     * their input do not become longer. */
     WINDOW_OF_RANK = 2 << 20,
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,
@@ -73,7 +73,7 @@ void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out)
 {
     const xyl_shm_node_params_t params = {
-        /* Which of the job's ranks are on this node is not known yet. */
+        /* All ranks of the job may turn out to be on this node. */
         .region_bytes_max =
             2 * budget_for(context, context->ranks) + REGION_BYTES_MORE,
         .ranks = context->ranks};

@@ -11,20 +11,21 @@
 
 #include "runtime/core/operation.h"
 
-/* The progressing thread, at the begin of a run: reserves the room that the
+/* The progressing thread, at the beginning of a run: reserves the room that the
  * operation needs to detach. 1: the run starts now, without room if there is
- * none. 0: the run starts when a detached one gives room back; or before the
- * next run, as a team's runs begin in the order of calls. A run that finds no
- * room beside others that the user waits for is not put off: ranks may wait for
- * those. */
+ * none. 0: the run starts when a detached operation gives room back; or before
+ * the next run, as a team's runs begin in the order of calls. A run is put off
+ * only if all older operations are detached; the user may wait for one that is
+ * not, and so may other ranks. */
 int xyl_hold_begin(xyl_operation_t *operation);
 /* At the end of a run: gives the room back; the net may still read `held`. */
 void xyl_hold_end(xyl_operation_t *operation);
-/* Frees the copy of the message when nothing reads it any more; any thread. */
+/* Frees the copy of the message, which nothing reads any more. Any thread. */
 void xyl_hold_release(xyl_operation_t *operation);
 
-/* The progressing thread: takes the operation that waits for room off its
- * place, to try again or to start it without room. NULL: none waits. */
+/* The progressing thread: returns the operation that waits for room, and
+ * forgets it. The caller tries again, or starts the operation without room.
+ * NULL: none waits. */
 xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context);
 
 /* xyl_request_detach and xyl_request_settle for an operation. */

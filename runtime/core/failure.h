@@ -24,8 +24,9 @@ void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
                    uint32_t rank, const char *text);
 /* Tells a rank of the job once more that the team has failed. */
 void xyl_team_tell_failure(const struct xylem_team *team, uint32_t rank);
-/* Rank `one` of the job has called `first`, rank `other` something else, or
- * the same after something else. */
+/* Fails the team because two ranks of the job have made different calls: rank
+ * `one` has called `first`, and rank `other` has called `second`. If the two
+ * are equal in words, calls before them differ. */
 void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,
                       uint32_t other, uint64_t second);
 /* This rank could not make child `number` of the team: the child fails on the

@@ -1,5 +1,5 @@
-/* The memory that xylem_alloc hands out: shared by the node's ranks if there is
- * any, else the system's. Any thread. */
+/* The memory that xylem_alloc hands out: memory that the node's ranks share, if
+ * there is any; else the system's. Any thread. */
 #ifndef XYL_RUNTIME_CORE_HEAP_H
 #define XYL_RUNTIME_CORE_HEAP_H
 

@@ -123,7 +123,7 @@ static uint64_t word_read(const xyl_notice_t *notice, uint32_t i)
 }
 
 /* 1: this rank has called *mine where the rank that waits has called *theirs.
- * Of all known places where their calls differ, that is the first. */
+ * This place is the first of all known places where their calls differ. */
 static int differs_in_order(const xylem_team_t *team,
                             const xyl_notice_t *notice, uint64_t *mine,
                             uint64_t *theirs)

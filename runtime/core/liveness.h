@@ -1,5 +1,5 @@
-/* Liveness: notices that a process on this machine has died, which UCX's shared
- * memory does not report, by a process descriptor of each. */
+/* Liveness: this rank sees, by a descriptor of each process, that a process on
+ * this machine has died. UCX's shared memory does not report that. */
 #ifndef XYL_RUNTIME_CORE_LIVENESS_H
 #define XYL_RUNTIME_CORE_LIVENESS_H
 
@@ -10,14 +10,14 @@ extern const xyl_module_t xyl_liveness_module;
 /* After the driver has started. Without effect if there are no local peers. */
 xylem_status_t xyl_liveness_start(xylem_context_t *context);
 void xyl_liveness_stop(xylem_context_t *context);
-/* Gives the descriptors up for messages, and polls /proc instead. Before the
- * first turn. */
+/* Closes the descriptors, which messages need more, and polls /proc instead.
+ * Called before the first turn. */
 void xyl_liveness_spare_descriptors(xylem_context_t *context);
 
-/* The progressing thread: a message could not be moved. As the kernel frees the
- * memory of a dying process a moment before it reports the end, waits a moment
- * for that report. XYLEM_ERR_PROC_FAILED when a process of `team` has ended,
- * else `status`. */
+/* The progressing thread, after a message could not be moved. The kernel frees
+ * the memory of a dying process a moment before it reports the end, so this
+ * function waits a moment for that report. Returns XYLEM_ERR_PROC_FAILED if a
+ * process of `team` has ended, else `status`. */
 xylem_status_t xyl_liveness_explain(xylem_context_t *context,
                                     const xylem_team_t *team,
                                     xylem_status_t status);

@@ -16,8 +16,9 @@ typedef enum xyl_owner {
     XYL_OWNERS
 } xyl_owner_t;
 
-/* Functions may be NULL. Modules with higher numbers build on lower ones: they
- * are called last at the beginning, and first otherwise. */
+/* Functions may be NULL. A module builds on modules with lower numbers. It is
+ * called after them when a context begins or joins, and before them when a
+ * context ends, a team is made or ends, or ranks have died. */
 typedef struct xyl_module {
     size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
     /* The context has its engine and its settings, but neither net nor ranks.

@@ -19,9 +19,9 @@ typedef enum xyl_notice_kind {
     XYL_NOTICE_DEAD,    /* the process of rank `about` has died */
     XYL_NOTICE_FAILED,  /* the team has failed: cause `about`, reason `text` */
     XYL_NOTICE_UNMADE,  /* a rank could not make the team's child `number` */
-    XYL_NOTICE_CALL,    /* `from` waits in a call (history.c): its `number`;
-                           `ballot` 1: it has a tag; for `about` seconds; after
-                           `flags` refusals; in `text`, `status` words */
+    XYL_NOTICE_CALL,    /* `from` has waited `about` seconds in call `number`
+                           (history.c), after `flags` refusals; `ballot` 1: the
+                           call has a tag; `text` has `status` words */
     XYL_NOTICE_VALUE,   /* a rank's value of an agreement, to its collector */
     XYL_NOTICE_OUTCOME, /* the outcome of an agreement */
     XYL_NOTICE_LEAVING, /* `from` ends its context; `number` of a round */
@@ -63,8 +63,8 @@ typedef struct xyl_notice_reader {
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
 void xyl_notice_leave(xyl_notice_reader_t *reader);
 
-/* Frees all at its end, when the net has ended; has notices read that came too
- * early for a team. */
+/* When a team has been made, has the notices read that came too early for it.
+ * Frees all notices at the context's end, after the net's. */
 extern const xyl_module_t xyl_notices_module;
 
 /* A kind's handler, by the module to which the kind belongs, as a context
@@ -73,8 +73,9 @@ typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
                         xyl_notice_fn handle);
 
-/* This rank begins to make a team, whose notices it keeps until then; and has
- * made the team, or given it up. Any thread. */
+/* begins: this rank begins to make a team; from now on it keeps notices about
+ * teams that it does not have. ended: it has made the team, or given it up. Any
+ * thread. */
 void xyl_notices_team_begins(xylem_context_t *context);
 void xyl_notices_team_ended(xylem_context_t *context);
 

@@ -299,7 +299,7 @@ static void take_part(xyl_stage_t *stage, uint64_t n)
         stage->ops->segment_ready(stage, index);
 }
 
-/* Counts as missing all segments of the operation again. */
+/* Marks all of the operation's segments as missing again. */
 static void missing_reset(xyl_stage_t *stage)
 {
     uint64_t index, left = stage->end - stage->first;
@@ -440,7 +440,7 @@ static void operation_give_up(xyl_operation_t *operation, xylem_status_t status)
     finish_soon(operation);
 }
 
-/* Of teams that have failed. */
+/* Gives up the operations of teams that have failed. */
 static void operations_give_up(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
@@ -549,8 +549,8 @@ void xyl_stage_complete(xyl_stage_t *stage)
         xyl_stage_release(stage);
 }
 
-/* Asks the unreleased stages, if each of them can, to copy what they need of
- * the user's. */
+/* If each unreleased stage can keep what it needs of the user's buffers, asks
+ * all of these stages to copy it. */
 static void ask_to_keep(xyl_operation_t *operation)
 {
     uint32_t i;

@@ -50,8 +50,8 @@ static void record(xyl_recorder_t *recorder, const event_t *event)
         recorder->events[place] = *event;
 }
 
-/* The processor's counter of constant rate, on processors where it is known: a
- * reading takes a fraction of a reading of the clock. */
+/* The processor's counter of constant rate, on processors where it is known. It
+ * is read in a fraction of the time that the clock takes. */
 static inline uint64_t ticks_now(const xyl_recorder_t *recorder)
 {
 #if defined __x86_64__

@@ -636,7 +636,8 @@ xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
 /* ---- freeing ---- */
 
 /* The callback is still on the progressing thread's stack, so that thread
- * discards the request. 0: the callback has returned, to *state_out. */
+ * discards the request. 0: the callback has returned, and *state_out is the
+ * request's new state. */
 static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
 {
     uint32_t state = XYL_REQUEST_DELIVERING;

@@ -43,8 +43,9 @@ typedef enum xyl_request_state {
     XYL_REQUEST_LEFT
 } xyl_request_state_t;
 
-/* Whether the last run goes on for other ranks. The progressing thread changes
- * it; the thread that gives the request up, from DETACHED to LEFT. */
+/* Whether the last run goes on for other ranks. The thread that gives the
+ * request up changes DETACHED to LEFT; the progressing thread makes all other
+ * changes. */
 typedef enum xyl_request_rest {
     XYL_REST_NONE,
     XYL_REST_DETACHED,
@@ -70,8 +71,9 @@ typedef struct xyl_request_ops {
     void (*release)(xylem_request_t *request);
 } xyl_request_ops_t;
 
-/* Starts a request and releases its segments in the user's place, as triggers
- * do. The actor's maker owns its memory. The progressing thread calls these. */
+/* An actor starts a request and releases its segments in the user's place, as
+ * triggers do. The actor's maker owns its memory. The progressing thread calls
+ * these functions. */
 typedef struct xyl_request_actor {
     /* This run of the request takes segments from here on. */
     void (*takes_segments)(struct xyl_request_actor *actor);
@@ -79,7 +81,8 @@ typedef struct xyl_request_actor {
     void (*end)(struct xyl_request_actor *actor);
 } xyl_request_actor_t;
 
-/* For a request that is completed by an operation started beside it. */
+/* The functions of a request that an operation, started beside it, completes.
+ */
 extern const xyl_request_ops_t xyl_request_beside;
 
 struct xylem_request {
@@ -134,14 +137,14 @@ xylem_status_t xyl_request_finish(xylem_request_t *request);
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: ends the run. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
-/* The progressing thread: the run has succeeded for the user and goes on for
- * others; and it is over for all ranks. */
+/* The progressing thread. detach: the run has succeeded for the user, and goes
+ * on for other ranks. settle: a detached run is over for all ranks. */
 void xyl_request_detach(xylem_request_t *request);
 void xyl_request_settle(xylem_request_t *request);
 /* The progressing thread: makes a request a zombie, as its run is over and the
  * net still owes events. */
 void xyl_request_linger(xylem_request_t *request);
-/* The user has neither to wait for the request nor to free it. */
+/* From now on the user has neither to wait for the request nor to free it. */
 void xyl_request_make_own(xylem_request_t *request);
 /* The progressing thread: has ops->deliver called in the callback phase. */
 void xyl_request_queue_callbacks(xylem_request_t *request);

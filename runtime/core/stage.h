@@ -31,7 +31,7 @@ struct xyl_hold;
 typedef enum xyl_role {
     XYL_ROLE_NOTHING,
     XYL_ROLE_INPUT,   /* this rank's contribution; in place: in the result */
-    XYL_ROLE_RESULT,  /* NULL where the block stays in its place */
+    XYL_ROLE_RESULT,  /* NULL: this rank's block stays in its place */
     XYL_ROLE_SCRATCH, /* operation->scratch */
     XYL_ROLE_SPARE,   /* operation->spare */
     XYL_ROLE_PACKED,  /* operation->packed */
@@ -78,13 +78,13 @@ struct xyl_stage {
     uint64_t inputs;      /* segments that come by segment_ready: all, or 0 */
     uint32_t sequence;    /* names the stage's messages within the team */
     uint32_t sequence_at; /* its place among the operation's numbers */
-    uint64_t first;       /* segments of the lane */
-    uint64_t stride;
-    uint64_t end;      /* behind the last, of consecutive segments */
-    uint64_t count;    /* segments of the stage's own */
-    uint32_t grain;    /* at most: the operation's segments in one of these */
-    uint32_t *missing; /* [count] of the operation's segments, until the input
-                          is there; NULL: `grain` is 1 */
+    uint64_t first;       /* of the operation's segments in the lane: first, */
+    uint64_t stride;      /* first + stride, ... */
+    uint64_t end;         /* behind the last of them, if they are consecutive */
+    uint64_t count;       /* segments of the stage's own */
+    uint32_t grain;    /* the operation's segments in one of these, at most */
+    uint32_t *missing; /* [count] how many of the operation's segments the
+                          input of one lacks; NULL: `grain` is 1 */
     xyl_group_t group; /* the ranks that it runs between */
     xyl_role_t reads, writes; /* the buffers that it is bound to */
     /* The stage takes the user's buffers, other stages operation->packed. */
@@ -99,8 +99,8 @@ struct xyl_stage {
 typedef struct xyl_stage_spec {
     uint32_t lane;
     uint32_t grain; /* 0: 1 */
-    /* Input: the operation's, if this rank has any; the output of stage
-     * `after`; or neither. */
+    /* The stage's input is that of the operation, if this rank has any; the
+     * output of stage `after`; or neither. */
     int takes_input;
     xyl_stage_t *after;
     int is_aside; /* it does not become the end of its lane */

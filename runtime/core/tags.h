@@ -14,7 +14,7 @@ struct xylem_team;
 
 enum {
     XYL_TAG_SEQUENCES = 8,   /* numbers that one tag has */
-    XYL_TAG_NUMBER_BITS = 19 /* of all tags, in a message's tag */
+    XYL_TAG_NUMBER_BITS = 19 /* that the numbers of all tags need */
 };
 /* Tells these numbers apart from those of calls in order. */
 #define XYL_SEQUENCE_TAGGED (UINT32_C(1) << 31)

@@ -213,7 +213,7 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
     return XYLEM_OK;
 }
 
-/* The rank in the team; UINT32_MAX: it is in none. */
+/* The rank in the team; UINT32_MAX: the rank is not in the team. */
 static uint32_t team_rank_of(const xylem_team_t *team, uint32_t world_rank)
 {
     uint32_t i;

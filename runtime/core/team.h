@@ -7,13 +7,15 @@
  *   source   20 bits  the sender's rank in the team; above the rank, in bits
  *                     that a smaller team leaves free, the mark: a hash of this
  *                     call and all before, so that a message matches no other
- *                     call, and a rank that waits for it says so
+ *                     call; ranks that wait for long find the difference
+ *                     (history.h)
  *   sequence 20 bits  the stage within the team, modulo 2^19: equal tags match
  *                     in order, so a wrap does no harm unless an operation is
  *                     still waiting when the team starts its 2^19th stage
- *                     after; the upper half is for calls with tags (tags.h)
+ *                     after it; the upper half is for calls with tags (tags.h)
  *   segment  10 bits  modulo 1024: the segments in flight on an edge lie within
- *                     two windows; of every other segment, in a double tree
+ *                     two windows; a double tree has every other segment in a
+ *                     window
  */
 #ifndef XYL_RUNTIME_CORE_TEAM_H
 #define XYL_RUNTIME_CORE_TEAM_H
@@ -46,7 +48,7 @@ struct xylem_team {
     uint32_t rank;
     uint32_t size;
     uint32_t slot;
-    int is_one_node; /* all ranks live on one */
+    int is_one_node; /* all ranks live on one node */
     int may_share;   /* all ranks have agreed to share the nodes' memory */
     xylem_context_t *context;
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
@@ -70,7 +72,8 @@ struct xylem_team {
     void *attached[]; /* [modules->count], see module.h */
 };
 
-/* On all ranks alike, 1: its nodes of several ranks share memory. */
+/* 1, equal on all ranks: wherever a node has several of the team's ranks, they
+ * share memory. */
 static inline int xyl_team_shares(const xylem_team_t *team)
 {
     return team->may_share && team->context->all_nodes_share;
@@ -97,9 +100,10 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
 }
 
 /* The memory of a team of at most `ranks_max` ranks, with world_ranks and
- * peer_slots for the caller to fill in; 0: the world team, which has neither.
- * A rank takes it before it tells the others, as it cannot fail to make the
- * team afterwards. NULL: no memory; the error text says so. */
+ * peer_slots for the caller to fill in; 0: the world team, which has neither. A
+ * rank reserves this memory before it agrees with the others on the team, and
+ * then needs no more memory to make the team. NULL: no memory; the error text
+ * says so. */
 xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max);
 /* Gives up memory that has not become a team; NULL is allowed. */
 void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team);
@@ -111,7 +115,8 @@ void xyl_team_unreference(xylem_team_t *team);
 /* The context's lock is held. 0: the last reference is being given up. */
 int xyl_team_reference_if_used(xylem_team_t *team);
 
-/* By its key, with a reference for the caller. NULL: no team in use has it. */
+/* Finds a team by its key, and adds a reference for the caller. NULL: no team
+ * in use has the key. */
 xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key);
 /* The same, without a reference; the context's lock is held. NULL: none. */
 xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key);

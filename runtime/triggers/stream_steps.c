@@ -249,7 +249,7 @@ static void steps_end(xylem_context_t *context)
     stream_steps_t *steps = steps_of(context);
     uint32_t i, count = atomic_load(&steps->count);
 
-    /* Words that streams may still write to stay. */
+    /* The words stay if streams may still write to them. */
     if (steps->words != NULL && atomic_load(&steps->awaited) == 0)
         steps->exec->ops->mirror_give(steps->exec, steps->words,
                                       (size_t)STREAMS_MAX * WORD_BYTES);

@@ -18,7 +18,7 @@ typedef struct xyl_stream_step {
     uint64_t a, b;
 } xyl_stream_step_t;
 
-/* At its end it drops the steps that streams have not reached. */
+/* At the context's end drops the steps that streams have not reached. */
 extern const xyl_module_t xyl_stream_steps_module;
 
 /* The executor of GPUs, and its library's table. XYLEM_ERR_UNSUPPORTED, with a
@@ -28,9 +28,10 @@ xyl_stream_steps_gpu(xylem_context_t *context, const char *call,
                      struct xyl_exec **exec_out,
                      const struct xyl_cuda_library **library_out);
 
-/* Any thread, also in callbacks: `step` is called once, when `stream`, of
- * CUDA's runtime, has ended its present work; never if this fails, with a text
- * that names `call`. May wait for the progressing thread's turn. */
+/* Any thread, also in callbacks: calls `step` once, when `stream` (of CUDA's
+ * runtime) has ended its present work. A failure leaves a text that names
+ * `call`, and `step` is not called. May wait for the progressing thread's turn.
+ */
 xylem_status_t xyl_stream_steps_add(xylem_context_t *context, const char *call,
                                     void *stream,
                                     const xyl_stream_step_t *step);

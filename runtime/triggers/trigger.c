@@ -290,7 +290,7 @@ xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger)
 
 /* ---- the end ---- */
 
-/* The last task of a trigger, after those of its counters. */
+/* The last task of a trigger, after the tasks of its counters. */
 static void trigger_last_run(xyl_task_t *task)
 {
     xylem_trigger_t *trigger = XYL_HOLDER(xylem_trigger_t, task, task);

@@ -18,9 +18,9 @@
 
 #include "runtime/core/module.h"
 
-/* While a team fails it fails the triggers of its requests, even of idle ones:
- * the user may wait for a trigger's word. At its end it frees the triggers that
- * are left. */
+/* If a team fails, fails the triggers of its requests, even of idle requests,
+ * since the user may wait for a trigger's word. At the context's end frees the
+ * triggers that are left. */
 extern const xyl_module_t xyl_triggers_module;
 
 /* XYLEM_OK when `trigger` is one; else fails with a text that names `call`. */

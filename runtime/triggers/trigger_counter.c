@@ -65,7 +65,8 @@ static void counter_fired(xyl_trigger_counter_t *counter)
                        counter, others);
 }
 
-/* Its action has begun `times` times. Counts may have come meanwhile. */
+/* The counter's action has begun `times` times. Counts may have come meanwhile.
+ */
 static void counter_arm(xyl_trigger_counter_t *counter, int64_t times)
 {
     const int64_t more = counter->threshold * times;

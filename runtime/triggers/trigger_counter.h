@@ -40,8 +40,8 @@ typedef struct xyl_triggered {
     void *arg;
 } xyl_triggered_t;
 
-/* A trigger has one for each segment, or one; each on a cache line of its own,
- * as many threads count on it. */
+/* A trigger has one counter for each segment, or only one. Each counter is on a
+ * cache line of its own, since many threads count on it. */
 struct xyl_trigger_counter {
     _Alignas(64) _Atomic int64_t left;
     xylem_trigger_t *trigger;
@@ -82,10 +82,11 @@ xylem_status_t xyl_trigger_failure(const xylem_trigger_t *trigger);
 void xyl_trigger_counter_run(xyl_task_t *task);
 void xyl_trigger_call(xyl_event_t *event);
 
-/* Returns the request's, which it makes if need be. NULL: no memory. */
+/* Returns the object that holds the request's triggers, and makes it if there
+ * is none yet. NULL: no memory. */
 xyl_triggered_t *xyl_triggered_of(xylem_request_t *request);
-/* The progressing thread: no trigger acts on the request any more; it gets its
- * user's callbacks back. */
+/* The progressing thread: no trigger acts on the request any more. Gives the
+ * request its user's callbacks back. */
 void xyl_triggered_end(xyl_triggered_t *triggered);
 
 /* The progressing thread. Fails the trigger, and the chain of `then` behind it.
