@@ -15,12 +15,12 @@
 
 enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* the longest single sleep */
-    WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
-    SPIN_SHARE = 16,       /* divides spin_ns in a wait with a time limit */
+    WAIT_NS_MAX = 1000 * 1000, /* one wait for another thread's progress */
+    SPIN_SHARE = 16,           /* divides spin_ns in a wait with a time limit */
     TURNS_PER_OWNING = 16, /* a waiting thread then gives up ownership once */
     YIELD_AFTER_TURNS = 2, /* idle turns; then a rank that shares its core
                               yields the core in each turn */
-    /* Free ones needed: without them libevent ends the process. */
+    /* Libevent ends the process if it lacks these free descriptors. */
     LIBEVENT_DESCRIPTORS = 8
 };
 

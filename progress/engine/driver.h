@@ -65,7 +65,8 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
 xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver);
 void xyl_driver_thread_let_go(xyl_driver_t *driver);
 /* Ends the progress thread; from here on waiting threads spin and never sleep.
- * For the end of a context, which waits for more than the net. */
+ * For the end of a context, where threads also wait for things that end no
+ * sleep. */
 void xyl_driver_leave_to_caller(xyl_driver_t *driver);
 /* No thread may run a turn afterwards. */
 void xyl_driver_stop(xyl_driver_t *driver);
@@ -79,7 +80,7 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
  * things done. */
 unsigned xyl_driver_turn(xyl_driver_t *driver);
 
-/* The owner: wakes waiting threads to call their is_done again. */
+/* Wakes waiting threads, so that they call their is_done again. Any thread. */
 void xyl_driver_notify(xyl_driver_t *driver);
 
 /* Calls `readable` on the owner's thread, outside handlers of events, when `fd`

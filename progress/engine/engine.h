@@ -48,7 +48,7 @@ typedef struct xyl_engine {
     unsigned source_count;
     unsigned restless;     /* sources with no signal that ends a sleep */
     unsigned polls;        /* rounds of the sources in a turn without work */
-    unsigned turns_to_net; /* turns until the net's next one; while polls > 1 */
+    unsigned turns_to_net; /* turns until the net's phase; while polls > 1 */
     unsigned polled;       /* things that the sources did in their last round */
     unsigned turns_to_timers;
     /* 1 while a thread owns the engine. Partner of each acquire: the release

@@ -24,7 +24,7 @@ void xyl_timers_init(xyl_timers_t *timers);
 void xyl_timer_start(xyl_timers_t *timers, xyl_timer_t *timer, uint64_t at_ns);
 /* A timer that is not running stays so. */
 void xyl_timer_stop(xyl_timers_t *timers, xyl_timer_t *timer);
-/* UINT64_MAX: none is running. */
+/* When the next timer is due; UINT64_MAX: none is running. */
 uint64_t xyl_timers_next_ns(const xyl_timers_t *timers);
 /* Fires the timers that are due, at most as many as were running at the call;
  * returns their number. A timer is stopped before its function is called; the

@@ -39,7 +39,8 @@ typedef struct xyl_combiner {
     xylem_op_fn fn;
     void *fn_arg;
     int is_commutative;
-    /* The operands are sums in bins, made of elements; NULL: elements. */
+    /* The operands are sums in bins (collectives/data/binned.h); NULL: they are
+     * elements. */
     const struct xyl_binned *binned;
 } xyl_combiner_t;
 
@@ -180,8 +181,8 @@ static inline xyl_exec_t *xyl_exec_of(const xyl_execs_t *execs,
 
 /* ---- work: 1 done, 0 under way; `work` is NULL where all is immediate ---- */
 
-/* Copies that are observed or not immediate, and reductions that are not
- * immediate. */
+/* For copies that are observed or not immediate, and for reductions that are
+ * not immediate. */
 int xyl_exec_copy_watched(xyl_exec_t *exec, xyl_work_t *work, void *to,
                           const void *from, size_t bytes);
 int xyl_exec_reduce_later(xyl_exec_t *exec, xyl_work_t *work,

@@ -87,7 +87,7 @@ static uint32_t find_run(uint64_t taken, uint64_t grains)
 {
     uint64_t begins = ~taken, has = 1, more;
 
-    for (; has < grains; has += more) { /* `has` in a row begin there */
+    for (; has < grains; has += more) { /* a bit begins `has` free grains */
         more = grains - has < has ? grains - has : has;
         begins &= begins >> more;
     }
@@ -176,7 +176,7 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
     return 0;
 }
 
-/* Returns the word from before. */
+/* Frees the run. Returns the word as it was before. */
 static uint64_t run_free(const xyl_shm_pool_t *pool, _Atomic uint64_t *word,
                          uint64_t run)
 {
@@ -209,7 +209,7 @@ static int is_split_for(const xyl_shm_bank_t *bank, size_t bytes)
     return parts_for(bank, bytes) <= PARTS / 2;
 }
 
-/* The bytes that a window takes from a bank. */
+/* The bytes of a bank that a window costs. */
 static size_t part_costs(const xyl_shm_bank_t *bank, size_t bytes)
 {
     uint64_t grains = grains_for(bank, bytes);

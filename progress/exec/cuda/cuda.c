@@ -38,7 +38,7 @@ typedef struct queue {
     uint64_t marks_set, marks_reached;
 } queue_t;
 
-/* A free piece of pinned memory, in its own first bytes. */
+/* A free piece of pinned memory; this lies in the piece's first bytes. */
 typedef struct spare {
     struct spare *next;
 } spare_t;
@@ -49,7 +49,7 @@ typedef struct cuda_exec {
     queue_t *queues[DEVICES_MAX]; /* [WAYS] each; NULL: not needed yet */
     int devices;                  /* queues[devices] and all behind are NULL */
     uint64_t works;               /* so far, begun on a stream or not */
-    uint64_t under_way;           /* of them */
+    uint64_t under_way;           /* works that have not ended */
     uint64_t ended;               /* `works` when none was under way last */
     void (*at_rest)(void *arg);   /* NULL: none */
     void *at_rest_arg;

@@ -1,6 +1,6 @@
-/* Messages of a rank to itself. The earlier half of a message, send or receive,
- * waits for the other in a list in the order of the calls, which is made for
- * few waiting halves. */
+/* Messages of a rank to itself. The half of a message that comes first, send or
+ * receive, waits in a list for the other half, in the order of the calls. The
+ * lists are made for few waiting halves. */
 #include "progress/net/nets.h"
 
 #include <stdlib.h>

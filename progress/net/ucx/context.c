@@ -38,8 +38,8 @@ static int room_is_short(void)
     return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* 1: UCX cannot make files in /dev/shm, without which it does not start, or the
- * system ends this process for such a file (ulimit -f). */
+/* 1: UCX cannot make files in /dev/shm, and would not start; or the system
+ * would end this process for such a file (ulimit -f). */
 static int files_are_refused(void)
 {
     uint64_t enough = (uint64_t)FILE_MIB << 20;
@@ -50,9 +50,10 @@ static int files_are_refused(void)
 }
 
 /* The transports for UCX to open, as a value of UCX_TLS; NULL: all. UCX (1.13
- * to 1.18) drops a message silently if it cannot map the sender's memory: a
- * process with little room opens no shared memory. Opening networks takes
- * milliseconds of a start, more if many ranks open them at once. */
+ * to 1.18) drops a message silently if it cannot map the sender's memory, so a
+ * process with little room opens no shared memory. Ranks that are together open
+ * no network, since this takes milliseconds of a start, and more if many ranks
+ * do it at once. */
 static const char *transports(const xyl_net_params_t *params)
 {
     if (room_is_short()) {

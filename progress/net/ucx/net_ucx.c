@@ -19,7 +19,7 @@ enum {
     /* Closing an endpoint by force takes a few turns, as do the last messages.
      */
     CLOSE_TURNS_MAX = 100000,
-    UNASKED_TURNS = 1000 /* in which a message given up by UCX is kept */
+    UNASKED_TURNS = 1000 /* for which a message given up by UCX is kept */
 };
 /* A message given up by UCX is also kept for this time. UCX reports the reason
  * in one of the next turns, or when the peer's machine has refused a new
@@ -54,13 +54,13 @@ typedef struct net_ucx {
     peer_t *peers;
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
-    uint32_t sends;         /* of them */
+    uint32_t sends;         /* how many of these are sends */
     int has_dropped;        /* messages without a receive may come */
-    uint32_t held;          /* messages */
+    uint32_t held;          /* messages that wait for a connection */
     peer_t *connected;      /* peers whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX, for a reason not known yet */
-    uint32_t unasked_turns; /* these are kept for so many turns and until */
-    uint64_t unasked_until_ns, reason_ns;
+    uint32_t unasked_turns; /* turns for which these are still kept, */
+    uint64_t unasked_until_ns, reason_ns; /* at least until this time */
     int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* the request of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
@@ -111,7 +111,7 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 }
 
 /* UCX uses shared memory only for endpoints without error handling. Local
- * processes are watched by other means (runtime/job). */
+ * processes are watched by other means (runtime/core/liveness.h). */
 static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
 {
     ucp_ep_params_t params = {
@@ -147,10 +147,10 @@ static int peer_lives(const net_ucx_t *net, uint32_t peer)
 
 /* The first message from a process makes an endpoint inside UCX, and
  * ucp_ep_create returns that endpoint. If the process has died before UCX maps
- * its memory, the endpoint of UCX 1.13 has no transports, which UCX says only
- * in its next turn: a send there follows a null pointer. So this function looks
- * twice whether the peer lives: before it asks for an endpoint, of which UCX
- * would complain, and before it uses the endpoint. */
+ * its memory, the endpoint of UCX 1.13 has no transports. UCX says so only in
+ * its next turn, and a send before that follows a null pointer. So this
+ * function looks twice whether the peer lives: before it asks for an endpoint,
+ * since UCX would complain of a dead peer, and before it uses the endpoint. */
 static xylem_status_t endpoint_of_living(net_ucx_t *net, uint32_t peer)
 {
     xylem_status_t status = XYLEM_ERR_PROC_FAILED;
@@ -494,7 +494,8 @@ static int ucx_wakeup_fd(xyl_net_t *base)
 
 /* ---- the end ---- */
 
-/* A flush of UCX does not wait for sends by rendezvous, so count those. */
+/* A flush of UCX does not wait for sends by rendezvous, so the net counts its
+ * sends. */
 static int ucx_is_flushed(xyl_net_t *base)
 {
     static const ucp_request_param_t param = {.op_attr_mask = 0};
@@ -534,7 +535,8 @@ static void give_up_flush(net_ucx_t *net)
 
 /* UCX ends the process if the worker is destroyed while sends are under way on
  * an endpoint with error handling. After a failure no flush ends such sends, so
- * this function gives up all that no receive will take; their events come. */
+ * this function gives up all sends that no receive will take; their events
+ * come. */
 static void give_up_sends(net_ucx_t *net)
 {
     static const ucp_request_param_t param = {
