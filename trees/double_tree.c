@@ -51,9 +51,9 @@ static uint32_t double_parent(const xyl_tree_args_t *args, uint32_t place)
     uint64_t above = (uint64_t)position + bit;
 
     /* The neighbours position - bit and position + bit are both ancestors, or
-     * the root, or past the end. The one that is lower by one height is the
-     * parent, unless it is past the end: then so are all ancestors between it
-     * and the other one. */
+     * the root, or past the end. The parent is the neighbour whose height is
+     * one more than this position's, unless it is past the end. Then all
+     * ancestors between it and the other neighbour are past the end, too. */
     if ((below & (bit << 1)) == 0 && above < args->ranks)
         return double_place(args, (uint32_t)above);
     return below == 0 ? 0 : double_place(args, below);

@@ -209,8 +209,8 @@ static inline word_t digit_word(word_t digit, word_t sign)
 }
 
 /* A finite number as a sum, with an index that is not below its own. `at`: how
- * far the last bit of its fraction is above the last bit of the lowest digit,
- * or below. */
+ * far the last bit of its fraction is above the last bit of the lowest digit;
+ * negative: below. */
 static inline sum_t digits_of(word_t fraction, word_t at, word_t sign,
                               word_t index)
 {
@@ -583,7 +583,8 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Numbers again, from the sums that `make` makes of both operands. */
+/* Makes sums of both operands by `make`, and numbers of these sums by `value`.
+ */
 typedef struct ending {
     size_t result_bytes, left_bytes, right_bytes; /* of an element */
     xyl_kernel_fn make, value;

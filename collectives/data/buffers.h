@@ -34,7 +34,8 @@ static inline uint64_t xyl_buffers_length(const xyl_buffers_t *buffers,
     return binned == NULL ? at : xyl_binned_elements(binned, at);
 }
 
-/* The address of packed byte `at`, or of its number, in one without gaps. */
+/* The address of packed byte `at`, or of its number, in a buffer without gaps.
+ */
 static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
                                         xyl_buffer_t buffer, uint64_t at)
 {
@@ -53,7 +54,7 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
 int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
                      uint64_t from_at, size_t bytes);
-/* Copies the numbers that `bytes` of sums came to into a buffer of numbers. */
+/* Copies `numbers`, the results of `bytes` of sums, to a buffer of numbers. */
 int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
                     xyl_buffer_t to, uint64_t at, size_t bytes,
                     const void *numbers);

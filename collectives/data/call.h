@@ -25,7 +25,9 @@ typedef struct xyl_call {
     uint64_t *blocks;      /* memory of the problem; NULL: it needs none */
 } xyl_call_t;
 
-/* 1 when a reduction's bits are to depend on its contributions alone. */
+/* 1: the bits of a reduction's result have to depend on its contributions
+ * alone.
+ */
 int xyl_call_is_reproducible(const xylem_team_t *team,
                              const xylem_coll_args_t *args);
 /* 1 when contributions to a reduction may be combined as they come. */
@@ -33,8 +35,9 @@ int xyl_call_takes_any_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative);
 
 /* The mean of blocks that vary, by counts that all ranks share; in bytes,
- * because ranks may describe blocks by different types. 0: ranks share none, or
- * the counts are missing. Their own counts would lead ranks apart. */
+ * because ranks may describe blocks by different types. 0: ranks share no
+ * counts, or the counts are missing. By counts of its own a rank could choose
+ * otherwise than the others. */
 uint64_t xyl_call_common_bytes(const xylem_team_t *team,
                                const xylem_coll_args_t *args);
 
@@ -48,7 +51,8 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
  * values, and sets the call's way. A failed call needs no xyl_call_give_up. */
 xylem_status_t xyl_call_pack(xylem_team_t *team, const xylem_coll_args_t *said,
                              xyl_call_t *call_out);
-/* Makes blocks count bytes, as ranks may describe them by different types. */
+/* Makes the call count its blocks in bytes, as ranks may describe them by
+ * different types. */
 void xyl_call_to_bytes(xyl_call_t *call);
 /* Completes a call whose arguments have been checked. It must not be copied
  * afterwards. */

@@ -70,8 +70,8 @@ static uint64_t packed_total(const uint64_t *counts, uint32_t ranks)
     return sum;
 }
 
-/* Bytes of a message, or of a block of regular ones. The problem's elements may
- * be sums (data/binned.h). */
+/* Bytes of a message, or of a block if all have one length. The problem's
+ * elements may be sums (data/binned.h). */
 static uint64_t unit_of(const xyl_call_t *call)
 {
     return xyl_coll_traits(call->args.coll)->reduces
@@ -79,7 +79,7 @@ static uint64_t unit_of(const xyl_call_t *call)
                : call->problem.count;
 }
 
-/* No run yet. */
+/* Extents without a run. */
 static xyl_extents_t extents_begin(const xyl_layout_t *layout, xyl_run_t *runs)
 {
     return (xyl_extents_t){

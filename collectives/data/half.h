@@ -1,9 +1,10 @@
 /* The two 16-bit floating-point formats, by integer instructions: binary16 (1
  * sign, 5 exponent, 10 mantissa bits) and bfloat16, the upper half of a
- * binary32. Conversions are exact upwards, and round to nearest, ties to even,
- * downwards. For binary16 they give what the processor's own instructions do,
- * but that these make NaNs quiet upwards, too; the processor's for bfloat16 are
- * of no use here, as they flush subnormal numbers to zero.
+ * binary32. Conversions upwards are exact; conversions downwards round to
+ * nearest, ties to even. For binary16 the results are those of the processor's
+ * own instructions, except that these make NaNs quiet upwards, too. The
+ * processor's instructions for bfloat16 are of no use here, as they flush
+ * subnormal numbers to zero.
  *
  * Made to be vectorised: no branches, signed comparisons of numbers that are
  * never negative, and no step wider than it must be. Pure; any thread. Included

@@ -30,10 +30,11 @@ typedef struct xyl_neighbors {
     uint64_t sent, received; /* bytes of a block, packed */
 } xyl_neighbors_t;
 
-/* Finds the neighbours in the problem's call; none without a call. The caller
- * ends them whatever this returns: XYLEM_OK; XYLEM_ERR_NO_MEMORY;
- * XYLEM_ERR_INVALID_ARG, said by xyl_fail: a neighbour that is no rank, blocks
- * beyond the address space, an edge to itself with one end, or two lengths. */
+/* Finds the neighbours in the problem's call; there are none without a call.
+ * The caller ends them with xyl_neighbors_fini, also after a failure.
+ * XYLEM_ERR_INVALID_ARG, with a text: a neighbour is no rank; blocks exceed the
+ * address space; the rank names itself in one list only, or with two lengths.
+ */
 xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
                                   xyl_neighbors_t *neighbors);
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);

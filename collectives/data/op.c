@@ -94,8 +94,8 @@ static int has_f16c(void)
 }
 #endif
 
-/* The processor and the operating system both have to play along; the builtin
- * asks both. */
+/* Both the processor and the operating system must support the instructions;
+ * the builtin asks both. */
 xyl_isa_t xyl_isa_best(void)
 {
 #ifdef XYL_KERNELS_X86

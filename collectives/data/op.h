@@ -21,8 +21,9 @@ xyl_isa_t xyl_isa_best(void); /* of this machine */
 xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
 
 /* 1 when a predefined operation gives the same bits in whatever order
- * contributions are combined. Not MIN and MAX of floating-point numbers, by NaN
- * and the signs of zeros; nor pairs, by the bits of their gaps. */
+ * contributions are combined. MIN and MAX of floating-point numbers do not,
+ * because of NaNs and the signs of zeros; pairs do not, because of the bits in
+ * their gaps. */
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
 
 #endif

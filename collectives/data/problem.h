@@ -14,8 +14,9 @@ struct xyl_limits;
 
 /* Where the buffers of a call lie, as far as all its ranks know alike. */
 typedef enum xyl_memory {
-    XYL_MEMORY_HOST, /* a rank with others uses mirrors of its own accord */
-    XYL_MEMORY_GPUS  /* in memory of GPUs on some: ranks tell each other */
+    XYL_MEMORY_HOST, /* a rank with buffers elsewhere uses mirrors, and tells
+                        nobody */
+    XYL_MEMORY_GPUS /* on some ranks in memory of GPUs: ranks tell each other */
 } xyl_memory_t;
 
 /* Facts of a call beside its arguments, alike on all ranks; all 0: nothing
@@ -40,14 +41,14 @@ static inline int xyl_way_is(xyl_way_t a, xyl_way_t b)
 typedef struct xyl_problem_on_node {
     const struct xyl_limits *limits; /* data/limits.h */
     uint64_t window_bytes;           /* at most, for one piece */
-    uint64_t long_window_bytes;      /* the same if two in turn will do */
+    uint64_t long_window_bytes;      /* the same where two windows suffice */
     uint64_t share_bytes; /* from this length on input may be read where it
                              lies; 0: never */
     /* [ranks] the lowest rank of each one's group; NULL: there is one group */
     const uint32_t *group_of;
-    int roots_in_turn; /* each rank is now the root of such a problem */
-    int is_level;      /* 1: a level: seats have a part of the data */
-    int is_for_one;    /* a level, for one rank of all nodes */
+    int roots_in_turn; /* other lanes have the other ranks as their roots */
+    int is_level;      /* a level: seats have a part of the data */
+    int is_for_one;    /* a level: one rank of all nodes gets the result */
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in

@@ -8,8 +8,9 @@
  * they lay one behind the other; a user's buffer may have a layout with gaps,
  * which only the stage knows.
  *
- * A label tells messages between two ranks apart. Both ranks' schedules give
- * it, and it is distinct within a schedule for a pair and direction.
+ * A label tells messages between two ranks apart. Both ranks' schedules give a
+ * message the same label, which no other message of a schedule has for that
+ * peer and direction.
  *
  * Writing never fails in the call: the first error is kept, and
  * xyl_schedule_status tells it at the end. One thread.
@@ -47,7 +48,8 @@ typedef struct xyl_action_entry {
     xyl_position_t right; /* REDUCE */
 } xyl_action_entry_t;
 
-/* One "is before": lists by index, so that all can grow. */
+/* An entry of a list of the actions that wait for one. Entries are linked by
+ * index, so that their array can grow. */
 typedef struct xyl_order {
     uint32_t action;
     uint32_t next; /* XYL_ACTION_NONE: the last */
@@ -93,8 +95,8 @@ xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_position_t to,
                                xyl_action_t after);
 xyl_action_t xyl_schedule_nothing(xyl_schedule_t *schedule, xyl_action_t after);
 
-/* An action that is finished when both are. It is one of them if the other is
- * XYL_ACTION_NONE. */
+/* An action that is finished when both are. If one is XYL_ACTION_NONE, the
+ * result is the other. */
 xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
                                xyl_action_t other);
 

@@ -13,7 +13,7 @@ enum { ARRAYS = XYL_SIDES_ARRAYS };
 typedef struct counted {
     xylem_type_t *type;
     size_t *count;
-    const uint64_t **arrays[ARRAYS]; /* NULL: none; nor if *array is NULL */
+    const uint64_t **arrays[ARRAYS]; /* NULL, or *array is NULL: none */
 } counted_t;
 
 /* Products that do not fit become UINT64_MAX, which the checks of lengths
@@ -26,8 +26,8 @@ static uint64_t times(uint64_t count, uint64_t bytes)
                                                           : product;
 }
 
-/* Elements that are longer than a block can be, or have no data: bytes are
- * counted instead. */
+/* Replaces elements that are longer than a block can be, or have no data, by
+ * bytes. */
 static xylem_status_t count_in_bytes(uint32_t ranks, uint64_t bytes,
                                      const counted_t *counted,
                                      xyl_sides_t *sides)

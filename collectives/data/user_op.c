@@ -118,8 +118,8 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
                         "user's",
                         op);
     /* Detached collectives, which other ranks still need, may combine by the
-     * operation. This call waits for nothing else, which might wait for this
-     * rank's next call. */
+     * operation. This call waits for no other collective, since that one might
+     * need this rank's next call to end. */
     if (!xyl_engine_in_callback(&context->engine))
         (void)xyl_driver_wait(&context->driver, is_not_detached,
                               &user->detached, UINT64_MAX);
