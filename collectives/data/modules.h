@@ -12,7 +12,7 @@ enum {
     XYL_MODULE_TYPES,                        /* data/types.h */
     XYL_MODULE_MAP,                          /* stages/team_map.h */
     XYL_MODULE_LEVELS,                       /* levels/team_levels.h */
-    XYL_MODULE_NODE,                         /* node/node.h */
+    XYL_MODULE_NODE,                         /* node/state.h */
     XYL_MODULE_DEVICE,                       /* device/device.h */
     XYL_MODULE_PLANS,                        /* choose/plan_cache.h */
     XYL_MODULE_TUNING,                       /* choose/tuning.h */

@@ -6,7 +6,7 @@
 #include "collectives/data/limits.h"
 #include "collectives/device/device.h"
 #include "collectives/device/way.h"
-#include "collectives/node/node.h"
+#include "collectives/node/boards.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
 

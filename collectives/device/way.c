@@ -24,7 +24,7 @@
 #include "collectives/device/device.h"
 #include "collectives/device/plan.h"
 #include "collectives/device/way.h"
-#include "collectives/node/node.h"
+#include "collectives/node/boards.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
 

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "collectives/node/node.h"
+#include "collectives/node/state.h"
 
 enum { KEPT_MAX = 8 }; /* of a context */
 

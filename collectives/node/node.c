@@ -5,10 +5,12 @@
 
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
+#include "collectives/node/boards.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/kept.h"
 #include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
+#include "collectives/node/state.h"
 #include "collectives/node/tagged.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
@@ -37,281 +39,6 @@ int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
     return xyl_node_may_have_board(team) && has_room(team, team->size, unit);
 }
 
-int xyl_node_may_have_board(const xylem_team_t *team)
-{
-    return team->is_one_node && team->context->shm != NULL && team->may_share &&
-           team->size >= 2 && team->size <= XYL_BOARD_SEATS_MAX;
-}
-
-/* ---- boards that are left ---- */
-
-/* Destroys the boards to which all seats have come by now, or all boards. */
-static void boards_destroy(xylem_context_t *context, int all)
-{
-    xyl_board_t **link, *board;
-
-    pthread_mutex_lock(&context->lock);
-    link = &xyl_node_of_context(context)->left;
-    while (*link != NULL) {
-        board = *link;
-        if (!all && !xyl_board_is_complete(board)) {
-            link = &board->next_left;
-            continue;
-        }
-        *link = board->next_left;
-        if (board->has_place)
-            xyl_node_place_return(context);
-        xyl_board_destroy(board);
-        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 0,
-                              memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&context->lock);
-}
-
-/* Adds `boards`, linked by next_left, to those that are left; NULL: none. */
-static void boards_leave(xylem_context_t *context, xyl_board_t *boards)
-{
-    xyl_board_t *last = boards;
-
-    if (boards == NULL)
-        return;
-    while (last->next_left != NULL)
-        last = last->next_left;
-    pthread_mutex_lock(&context->lock);
-    last->next_left = xyl_node_of_context(context)->left;
-    xyl_node_of_context(context)->left = boards;
-    pthread_mutex_unlock(&context->lock);
-}
-
-/* Gives up all boards that are kept. 1: there was one. */
-static int kept_give_up(xylem_context_t *context)
-{
-    xyl_board_t *boards = xyl_kept_take_all(context);
-
-    boards_leave(context, boards);
-    boards_destroy(context, 0);
-    return boards != NULL;
-}
-
-void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board)
-{
-    if (board == NULL)
-        return;
-    board->next_left = NULL;
-    boards_leave(context, board);
-    boards_destroy(context, 0);
-}
-
-/* ---- places ---- */
-
-static int place_draw(xylem_context_t *context)
-{
-    xyl_node_context_t *node = xyl_node_of_context(context);
-
-    if (atomic_load_explicit(&node->is_short, memory_order_relaxed))
-        return 0;
-    /* The world team has a place, and so has the pool. */
-    if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 2 <
-        context->shm->keys_max)
-        return 1;
-    xyl_node_place_return(context);
-    return 0;
-}
-
-/* Kept boards have places, too: they are given up if no other is free. */
-int xyl_node_place_draw(xylem_context_t *context)
-{
-    return context->shm == NULL || /* other ranks' draws decide */
-           place_draw(context) ||
-           (kept_give_up(context) && place_draw(context));
-}
-
-void xyl_node_place_return(xylem_context_t *context)
-{
-    if (context->shm != NULL)
-        atomic_fetch_sub_explicit(&xyl_node_of_context(context)->places, 1,
-                                  memory_order_relaxed);
-}
-
-/* ---- the board ---- */
-
-/* The state of a team: made when needed, by its lock. */
-typedef struct team_node {
-    xyl_board_t *board;
-    xyl_tagged_t *tagged;
-    uint32_t *group_of; /* of its seats; see groups.h */
-    int has_place;
-} team_node_t;
-
-static team_node_t *node_of_team(const xylem_team_t *team)
-{
-    return team->attached[XYL_MODULE_NODE];
-}
-
-void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
-{
-    team->may_share = all_have;
-    node_of_team(team)->has_place = has_place && all_have;
-    if (has_place && !all_have)
-        xyl_node_place_return(team->context);
-}
-
-/* The longest window, for an operation that keeps partials of late seats; at
- * most three eighths of the pool. */
-static uint64_t longest_window(const xylem_context_t *context)
-{
-    return context->window_bytes / 2 * 3;
-}
-
-/* Attaches the pool with the first board, by the context's lock. */
-static xylem_status_t pool_attach(xylem_context_t *context)
-{
-    xyl_shm_pool_t *pool = &xyl_node_of_context(context)->pool;
-
-    if (pool->memory != NULL ||
-        xyl_shm_pool_attach(pool, context->shm, XYL_NODE_POOL_KEY,
-                            context->noise_budget, context->reuse_bytes))
-        return XYLEM_OK;
-    return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
-}
-
-static xylem_status_t board_attach(xylem_context_t *context, uint64_t key,
-                                   const uint32_t *ranks,
-                                   const xyl_group_t *seats,
-                                   xyl_board_t **board_out)
-{
-    xylem_status_t status;
-
-    pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
-    status = pool_attach(context);
-    if (status == XYLEM_OK)
-        status = xyl_board_create(
-            context->shm, &xyl_node_of_context(context)->pool, key, ranks,
-            seats->size, seats->rank, longest_window(context), board_out);
-    pthread_mutex_unlock(&context->lock);
-    return status;
-}
-
-static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
-                                   uint64_t key, xyl_board_t **board_out)
-{
-    xylem_context_t *context = team->context;
-    uint32_t *ranks = malloc(seats->size * sizeof *ranks);
-    xylem_status_t status;
-    uint32_t i;
-
-    if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
-    for (i = 0; i < seats->size; i++)
-        ranks[i] = xyl_team_world_rank(team, xyl_group_rank(seats, i));
-    status = board_attach(context, key, ranks, seats, board_out);
-    if (status != XYLEM_OK && kept_give_up(context))
-        status = board_attach(context, key, ranks, seats, board_out);
-    if (status == XYLEM_OK)
-        (*board_out)->has_place = 1;
-    /* Teams that are made from now on do without a board. */
-    if (status != XYLEM_OK)
-        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 1,
-                              memory_order_relaxed);
-    free(ranks);
-    return status;
-}
-
-/* With the team's lock. */
-static xylem_status_t board_of_locked(xylem_team_t *team,
-                                      const xyl_group_t *seats,
-                                      xyl_board_t **board_out)
-{
-    team_node_t *node = node_of_team(team);
-    xylem_status_t status = XYLEM_OK;
-
-    if (node->board == NULL)
-        status = board_create(team, seats, team->key, &node->board);
-    *board_out = node->board;
-    return status;
-}
-
-/* The team's board on this node, made by the first call that needs it. */
-static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
-                               xyl_board_t **board_out)
-{
-    xylem_status_t status;
-
-    pthread_mutex_lock(&team->lock);
-    status = board_of_locked(team, seats, board_out);
-    pthread_mutex_unlock(&team->lock);
-    return status;
-}
-
-static xyl_group_t all_of(const xylem_team_t *team)
-{
-    return (xyl_group_t){team->size, team->rank, NULL};
-}
-
-/* NULL: no memory. */
-static xyl_board_t *board_of_team(xylem_team_t *team)
-{
-    const xyl_group_t seats = all_of(team);
-    xyl_board_t *board;
-
-    return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
-}
-
-xylem_status_t xyl_node_board_locked(xylem_team_t *team,
-                                     xyl_board_t **board_out)
-{
-    const xyl_group_t seats = all_of(team);
-
-    return board_of_locked(team, &seats, board_out);
-}
-
-xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
-                                     xyl_board_t **board_out)
-{
-    const xyl_group_t seats = all_of(team);
-
-    return board_create(team, &seats, key, board_out);
-}
-
-xyl_tagged_t **xyl_node_tagged_of(const xylem_team_t *team)
-{
-    return &node_of_team(team)->tagged;
-}
-
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags)
-{
-    xyl_board_t *board = board_of_team(team);
-
-    return board == NULL ? NULL
-                         : xyl_board_spare(board, is_of_tags ? XYL_SPARE_TAGS
-                                                             : XYL_SPARE_CALLS);
-}
-
-/* ---- boards of teams before ---- */
-
-xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size)
-{
-    return xyl_kept_take(parent->context, parent->key, size);
-}
-
-int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board)
-{
-    team_node_t *node = node_of_team(team);
-    uint32_t i;
-
-    if (!xyl_node_may_have_board(team) || board->seats.count != team->size)
-        return 0;
-    for (i = 0; i < team->size; i++)
-        if (board->seats.ranks[i] != xyl_team_world_rank(team, i))
-            return 0;
-    if (node->has_place) /* the board has one */
-        xyl_node_place_return(team->context);
-    node->has_place = 0;
-    board->next_left = NULL;
-    node->board = board;
-    return 1;
-}
-
 /* ---- calls that are refused ---- */
 
 typedef struct refusal {
@@ -328,7 +55,7 @@ static void refusal_run(xyl_task_t *task)
     /* Other ranks may wait on the board, even if this rank has made no call
      * before. Without it the team cannot go on: all its calls would be
      * refused. */
-    xyl_board_t *board = board_of_team(team);
+    xyl_board_t *board = xyl_node_board_of_team(team);
 
     if (board != NULL) {
         if (refusal->call != 0)
@@ -388,7 +115,7 @@ static uint32_t *groups_create(const xylem_team_t *team,
 static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                                 const uint32_t **group_of_out)
 {
-    team_node_t *node = node_of_team(team);
+    xyl_node_team_t *node = xyl_node_of_team(team);
 
     pthread_mutex_lock(&team->lock);
     if (node->group_of == NULL)
@@ -416,7 +143,7 @@ static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
     return team->parent_key != 0 && !xyl_team_has_failed(team) &&
            team->is_one_node && TAILQ_EMPTY(&board->stages) &&
-           node_of_team(team)->tagged == NULL &&
+           xyl_node_of_team(team)->tagged == NULL &&
            xyl_history_refusals(team) == 0 &&
            xyl_board_get(board, xyl_board_spare(board, XYL_SPARE_TAGS)) == 0;
 }
@@ -424,12 +151,13 @@ static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 static void team_ends(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
-    xyl_board_t *board = node_of_team(team)->board;
+    xyl_board_t *board = xyl_node_of_team(team)->board;
 
-    free(node_of_team(team)->group_of);
+    free(xyl_node_of_team(team)->group_of);
     if (board == NULL && others_wait_to_leave(team))
-        board = board_of_team(team); /* NULL: others keep theirs, too */
-    if (board == NULL && node_of_team(team)->has_place)
+        board =
+            xyl_node_board_of_team(team); /* NULL: others keep theirs, too */
+    if (board == NULL && xyl_node_of_team(team)->has_place)
         xyl_node_place_return(context);
     if (board == NULL)
         return;
@@ -438,17 +166,14 @@ static void team_ends(xylem_team_t *team)
         xyl_node_board_give_up(context, board);
         return;
     }
-    board->next_left = xyl_tagged_end(node_of_team(team)->tagged, NULL);
-    boards_leave(context, board);
-    boards_destroy(context, 0);
+    board->next_left = xyl_tagged_end(xyl_node_of_team(team)->tagged, NULL);
+    xyl_node_boards_leave(context, board);
 }
 
 /* No other rank's context has a team any more, either. */
 static void context_ends(xylem_context_t *context)
 {
-    (void)kept_give_up(context);
-    boards_destroy(context, 1);
-    xyl_shm_pool_detach(&xyl_node_of_context(context)->pool);
+    xyl_node_boards_end(context);
 }
 
 static xylem_status_t context_begins(xylem_context_t *context)
@@ -463,7 +188,7 @@ static xylem_status_t context_begins(xylem_context_t *context)
 
 const xyl_module_t xyl_node_module = {
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_node_context_t),
-              [XYL_OWNER_TEAM] = sizeof(team_node_t)},
+              [XYL_OWNER_TEAM] = sizeof(xyl_node_team_t)},
     .context_begins = context_begins,
     .context_ends = context_ends,
     .team_ends = team_ends,
@@ -478,7 +203,7 @@ xylem_status_t xyl_node_outline(xylem_team_t *team, const xyl_group_t *seats,
     problem->ranks = seats->size;
     problem->node.limits = xyl_limits_of(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
-    problem->node.long_window_bytes = longest_window(team->context);
+    problem->node.long_window_bytes = xyl_node_longest_window(team->context);
     if (team->context->shm->ops->share != NULL)
         problem->node.share_bytes = team->context->config.share_bytes;
     problem->shares_memory = 1;
@@ -501,7 +226,7 @@ static xylem_status_t operation_make(const xyl_call_t *call,
                                      const xyl_node_program_t *program,
                                      xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = all_of(call->team);
+    const xyl_group_t seats = xyl_node_all_of(call->team);
     const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
     xyl_stage_spec_t spec;
     xyl_board_t *board;
@@ -511,7 +236,7 @@ static xylem_status_t operation_make(const xyl_call_t *call,
     if (call->args.tag != 0)
         board = xyl_node_tag_board(call->team, call->args.tag);
     else
-        status = board_of(call->team, &seats, &board);
+        status = xyl_node_board_of(call->team, &seats, &board);
     if (status == XYLEM_OK)
         status = xyl_collective_frame(
             call->team, &call->args,
@@ -533,7 +258,7 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
                                const xyl_choice_t *choice,
                                xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = all_of(call->team);
+    const xyl_group_t seats = xyl_node_all_of(call->team);
     xyl_problem_t problem = call->problem;
     xyl_node_program_t program;
     xylem_status_t status;
@@ -613,7 +338,7 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
     xyl_node_program_init(&program);
     status = part_write(operation, spec, part, &program);
     if (status == XYLEM_OK && program.segments != 0)
-        status = board_of(team, &part->group, &board);
+        status = xyl_node_board_of(team, &part->group, &board);
     if (status == XYLEM_OK && program.segments != 0)
         status = xyl_node_stage_add(operation, spec, board, &program, &plain,
                                     stage_out);
@@ -664,7 +389,8 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out)
 {
     xyl_board_t *board;
-    xylem_status_t status = board_of(operation->request.team, seats, &board);
+    xylem_status_t status =
+        xyl_node_board_of(operation->request.team, seats, &board);
 
     if (status != XYLEM_OK)
         return status;

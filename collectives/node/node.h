@@ -3,55 +3,15 @@
 #ifndef XYL_COLLECTIVES_NODE_H
 #define XYL_COLLECTIVES_NODE_H
 
-#include <sys/queue.h>
-
 #include "collectives/data/call.h"
 #include "collectives/data/modules.h"
 #include "collectives/node/program.h"
 #include "collectives/stages/choice.h"
-#include "progress/shm/pool.h"
-
-/* Places for boards in the directory of this node's memory. A rank that has
- * drawn a place gets a board, whatever other ranks do. Each rank of a new team
- * draws a place, and tells the others whether it has one; if any rank has none,
- * the team goes over the net. Any thread. xyl_node_place_draw returns 0 if no
- * place is free. */
-int xyl_node_place_draw(xylem_context_t *context);
-void xyl_node_place_return(xylem_context_t *context);
-/* The team takes the place that this rank has drawn, if all ranks have one;
- * once, before the team is used. */
-void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
-
-/* A board that this rank keeps, for a team of `size` ranks (0: not known) that
- * is made of `parent`; NULL: it keeps none. Any thread, as the next two. */
-struct xyl_board *xyl_node_board_offered(const xylem_team_t *parent,
-                                         uint32_t size);
-/* Called after xyl_node_team_places. The team takes the board that all its
- * ranks have offered, unless the board is of other ranks. 1: it has. */
-int xyl_node_team_takes_board(xylem_team_t *team, struct xyl_board *board);
-/* This rank gives the board up; NULL is allowed. */
-void xyl_node_board_give_up(xylem_context_t *context, struct xyl_board *board);
 
 /* Tells ranks that wait for this rank's next call that a call was refused.
  * `call` is its word; 0: no call was refused, but a request could not be made.
  * The team fails if this rank cannot have its board. Any thread. */
 void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
-
-/* A word that the ranks of a team on one node share, 0 in the beginning, for
- * the layers above; NULL: there is no memory. Any thread. */
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
-
-/* 1 when the team has a board once a call needs it; equal on all ranks. */
-int xyl_node_may_have_board(const xylem_team_t *team);
-/* The team's board, made if it is not there; with the team's lock. */
-struct xyl_board;
-xylem_status_t xyl_node_board_locked(xylem_team_t *team,
-                                     struct xyl_board **board_out);
-/* Makes one more board of the same ranks, by a key of its own. */
-xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
-                                     struct xyl_board **board_out);
-/* The state that tagged.c keeps with a team. */
-struct xyl_tagged **xyl_node_tagged_of(const xylem_team_t *team);
 
 /* 1 when programs for such a problem fit into the team's board; equal on all
  * ranks. */
@@ -112,28 +72,6 @@ xylem_status_t
 xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    const xyl_group_t *seats, xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
-
-/* Key of the pool of windows; keys of teams are greater. */
-enum { XYL_NODE_POOL_KEY = 1 };
-
-/* The state of a context: the progressing thread's, except as noted. */
-typedef struct xyl_node_context {
-    LIST_HEAD(, xyl_board) busy; /* boards with stages under way */
-    uint64_t moved;              /* bytes, on busy boards in this turn */
-    unsigned hasty_stages;       /* on busy boards; see is_hasty */
-    /* By the context's lock: boards to be destroyed, and those of kept.h. */
-    struct xyl_board *left;
-    struct xyl_board *kept;
-    _Atomic uint32_t places; /* drawn */
-    _Atomic int is_short;    /* a board could not be mapped */
-    xyl_shm_pool_t pool;     /* of windows; see board.h */
-} xyl_node_context_t;
-
-static inline xyl_node_context_t *
-xyl_node_of_context(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_NODE];
-}
 
 extern const xyl_module_t xyl_node_module;
 

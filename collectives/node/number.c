@@ -5,59 +5,6 @@
  * their numbers until then. */
 #include "collectives/node/stage_inside.h"
 
-#include <string.h>
-
-_Static_assert(sizeof(uint64_t) <= XYL_BOARD_INLINE_BYTES,
-               "a length lies beside a count");
-
-/* ---- steps of a first piece ---- */
-
-void xyl_node_tell_run(const xyl_node_stage_t *node,
-                       const xyl_node_piece_t *piece)
-{
-    xyl_board_line_t *line =
-        xyl_board_line(piece->slot, node->board->seats.own);
-
-    memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
-}
-
-/* 0: the seat has not told it. */
-static int hear_of(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                   uint32_t seat, uint64_t *largest_out)
-{
-    const xyl_board_line_t *line = xyl_board_line(piece->slot, seat);
-
-    if (seat == node->board->seats.own) {
-        *largest_out = node->program.largest;
-        return 1;
-    }
-    if (xyl_board_get(node->board, &line->count) <
-            xyl_board_value(piece->number, 1) ||
-        !xyl_node_is_alike(&node->share, line, seat))
-        return 0;
-    memcpy(largest_out, line->bytes, sizeof *largest_out);
-    return 1;
-}
-
-int xyl_node_hear_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                      xyl_strand_t *strand)
-{
-    const uint32_t seats = node->board->seats.count;
-    uint64_t largest;
-
-    for (; strand->seen < seats; strand->seen++) {
-        if (!hear_of(node, piece, strand->seen, &largest))
-            return 0;
-        if (largest > node->largest)
-            node->largest = largest;
-        if (node->program.told != NULL)
-            node->program.told[strand->seen] = largest;
-    }
-    return 1;
-}
-
-/* ---- numbers ---- */
-
 /* Sets the strands of the pieces that are numbered now. */
 static void take_strands(xyl_node_stage_t *node, uint32_t begin, uint32_t end,
                          uint32_t step)

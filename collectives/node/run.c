@@ -4,11 +4,15 @@
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "runtime/base/bits.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/holder.h"
 #include "runtime/core/context.h"
+
+_Static_assert(sizeof(uint64_t) <= XYL_BOARD_INLINE_BYTES,
+               "a length lies beside a count");
 
 enum {
     LOOKS_OF_CLOCK = 64, /* looks for a result per look at the clock */
@@ -276,6 +280,52 @@ static xyl_step_t as_reduction(const xyl_node_stage_t *node,
     return reduction;
 }
 
+/* ---- steps of a first piece ---- */
+
+static void tell_run(const xyl_node_stage_t *node,
+                     const xyl_node_piece_t *piece)
+{
+    xyl_board_line_t *line =
+        xyl_board_line(piece->slot, node->board->seats.own);
+
+    memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
+}
+
+/* 0: the seat has not told it. */
+static int hear_of(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                   uint32_t seat, uint64_t *largest_out)
+{
+    const xyl_board_line_t *line = xyl_board_line(piece->slot, seat);
+
+    if (seat == node->board->seats.own) {
+        *largest_out = node->program.largest;
+        return 1;
+    }
+    if (xyl_board_get(node->board, &line->count) <
+            xyl_board_value(piece->number, 1) ||
+        !xyl_node_is_alike(&node->share, line, seat))
+        return 0;
+    memcpy(largest_out, line->bytes, sizeof *largest_out);
+    return 1;
+}
+
+static int hear_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                    xyl_strand_t *strand)
+{
+    const uint32_t seats = node->board->seats.count;
+    uint64_t largest;
+
+    for (; strand->seen < seats; strand->seen++) {
+        if (!hear_of(node, piece, strand->seen, &largest))
+            return 0;
+        if (largest > node->largest)
+            node->largest = largest;
+        if (node->program.told != NULL)
+            node->program.told[strand->seen] = largest;
+    }
+    return 1;
+}
+
 /* ---- sums ---- */
 
 static int sums_up(const xyl_step_t *step)
@@ -397,11 +447,11 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     if (step->kind == XYL_STEP_TAKE)
         return xyl_node_take_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_TELL) {
-        xyl_node_tell_run(node, piece);
+        tell_run(node, piece);
         return 1;
     }
     if (step->kind == XYL_STEP_HEAR)
-        return xyl_node_hear_run(node, piece, strand);
+        return hear_run(node, piece, strand);
     if (step->kind == XYL_STEP_GATE)
         return node->gate.may_go(node->gate.arg, piece->piece, did);
     assert(sums_up(step));
@@ -530,6 +580,23 @@ void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece)
     node->pieces_left--;
     if (node->first->together == 1 || --node->first->together_left == 0)
         xyl_board_retire(node->board, &node->extent, piece);
+}
+
+unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces)
+{
+    xyl_board_extent_t bare = node->extent;
+    unsigned did = 0;
+
+    bare.is_pooled = 0; /* no seat has a window of a skipped piece */
+    for (; node->pieces_begun < pieces; node->pieces_begun++) {
+        if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
+            node->board->done + XYL_BOARD_SLOTS)
+            break;
+        xyl_board_retire(node->board, &bare, node->pieces_begun);
+        node->pieces_left--;
+        did++;
+    }
+    return did;
 }
 
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/node/node.h"
+#include "collectives/node/state.h"
 #include "collectives/stages/messages.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
@@ -138,23 +138,6 @@ static int node_has_kept(const xyl_node_stage_t *node)
             return 0;
     }
     return 1;
-}
-
-unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces)
-{
-    xyl_board_extent_t bare = node->extent;
-    unsigned did = 0;
-
-    bare.is_pooled = 0; /* no seat has a window of a skipped piece */
-    for (; node->pieces_begun < pieces; node->pieces_begun++) {
-        if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
-            node->board->done + XYL_BOARD_SLOTS)
-            break;
-        xyl_board_retire(node->board, &bare, node->pieces_begun);
-        node->pieces_left--;
-        did++;
-    }
-    return did;
 }
 
 static unsigned stage_poll(xyl_node_stage_t *node)

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "collectives/node/berths.h"
-#include "collectives/node/node.h"
+#include "collectives/node/boards.h"
+#include "collectives/node/state.h"
 #include "runtime/base/status.h"
 
 enum { LOOKS = 128, YIELDS = 4 /* for each of shm's patience */ };
@@ -113,7 +114,7 @@ static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
 xylem_status_t xyl_node_tag_join(xylem_team_t *team, uint32_t number,
                                  int is_request, int *has_board_out)
 {
-    xyl_tagged_t **tagged = xyl_node_tagged_of(team);
+    xyl_tagged_t **tagged = &xyl_node_of_team(team)->tagged;
     xylem_status_t status;
     tag_t *tag;
 
@@ -136,7 +137,7 @@ xylem_status_t xyl_node_tag_join(xylem_team_t *team, uint32_t number,
 
 void xyl_node_tag_leave(xylem_team_t *team, uint32_t number)
 {
-    xyl_tagged_t *tagged = *xyl_node_tagged_of(team);
+    xyl_tagged_t *tagged = xyl_node_of_team(team)->tagged;
     tag_t *tag;
 
     if (tagged == NULL)
@@ -153,7 +154,7 @@ void xyl_node_tag_leave(xylem_team_t *team, uint32_t number)
 
 xyl_board_t *xyl_node_tag_board(xylem_team_t *team, uint32_t number)
 {
-    xyl_tagged_t *tagged = *xyl_node_tagged_of(team);
+    xyl_tagged_t *tagged = xyl_node_of_team(team)->tagged;
 
     return tagged->berths[tagged->tags[number].seat.berth];
 }

@@ -5,8 +5,8 @@
 
 #include "collectives/data/modules.h"
 #include "collectives/node/board.h"
-#include "collectives/node/node.h"
 #include "collectives/node/stage_inside.h"
+#include "collectives/node/state.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"

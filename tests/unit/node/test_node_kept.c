@@ -2,8 +2,9 @@
  * when none is made, and when one is all the same. */
 #include <string.h>
 
+#include "collectives/node/boards.h"
 #include "collectives/node/kept.h"
-#include "collectives/node/node.h"
+#include "collectives/node/state.h"
 #include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"

@@ -31,7 +31,7 @@
 
 #include "collectives/data/description.h"
 #include "collectives/node/board.h"
-#include "collectives/node/node.h"
+#include "collectives/node/state.h"
 #include "runtime/core/watch.h"
 #include "simulator/random.h"
 #include "tests/support/call_algorithm.h"

@@ -1,0 +1,64 @@
+/* The boards of teams: made when a call needs them, kept for the next team of
+ * the same ranks, or left. */
+#ifndef XYL_COLLECTIVES_NODE_BOARDS_H
+#define XYL_COLLECTIVES_NODE_BOARDS_H
+
+#include "collectives/node/board.h"
+#include "runtime/core/group.h"
+#include "runtime/core/team.h"
+
+/* Places for boards in the directory of this node's memory. A rank that has
+ * drawn a place gets a board, whatever other ranks do. Each rank of a new team
+ * draws a place, and tells the others whether it has one; if any rank has none,
+ * the team goes over the net. Any thread. xyl_node_place_draw returns 0 if no
+ * place is free. */
+int xyl_node_place_draw(xylem_context_t *context);
+void xyl_node_place_return(xylem_context_t *context);
+/* The team takes the place that this rank has drawn, if all ranks have one;
+ * once, before the team is used. */
+void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
+
+/* A board that this rank keeps, for a team of `size` ranks (0: not known) that
+ * is made of `parent`; NULL: it keeps none. Any thread, as the next two. */
+xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size);
+/* Called after xyl_node_team_places. The team takes the board that all its
+ * ranks have offered, unless the board is of other ranks. 1: it has. */
+int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board);
+/* This rank gives the board up; NULL is allowed. */
+void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board);
+
+/* A word that the ranks of a team on one node share, 0 in the beginning, for
+ * the layers above; NULL: there is no memory. Any thread. */
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
+
+/* 1 when the team has a board once a call needs it; equal on all ranks. */
+int xyl_node_may_have_board(const xylem_team_t *team);
+/* The team's board, made if it is not there; with the team's lock. */
+xylem_status_t xyl_node_board_locked(xylem_team_t *team,
+                                     xyl_board_t **board_out);
+/* The same for `seats`, all ranks of the team on this node; without the lock.
+ */
+xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
+                                 xyl_board_t **board_out);
+/* The same for a team on one node. NULL: no memory. */
+xyl_board_t *xyl_node_board_of_team(xylem_team_t *team);
+/* All ranks of a team on one node. */
+static inline xyl_group_t xyl_node_all_of(const xylem_team_t *team)
+{
+    return (xyl_group_t){team->size, team->rank, NULL};
+}
+/* Makes one more board of the same ranks, by a key of its own. */
+xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
+                                     xyl_board_t **board_out);
+
+/* The longest window, for an operation that keeps partials of late seats; at
+ * most three eighths of the pool. */
+uint64_t xyl_node_longest_window(const xylem_context_t *context);
+
+/* The team no longer uses `boards`, linked by next_left; each is destroyed when
+ * all its seats have come to it. */
+void xyl_node_boards_leave(xylem_context_t *context, xyl_board_t *boards);
+/* The context ends. */
+void xyl_node_boards_end(xylem_context_t *context);
+
+#endif

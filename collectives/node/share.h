@@ -1,0 +1,81 @@
+/* What a node stage says in its seat's line, and reads in those of others:
+ * where its input lies, and which call it is. */
+#ifndef XYL_COLLECTIVES_NODE_SHARE_H
+#define XYL_COLLECTIVES_NODE_SHARE_H
+
+#include "collectives/data/buffers.h"
+#include "collectives/node/board.h"
+#include "runtime/core/stage.h"
+
+typedef struct xyl_node_stage xyl_node_stage_t;
+typedef struct xyl_node_piece xyl_node_piece_t;
+
+/* This seat's input, as it may be read where it lies. */
+typedef struct xyl_node_share {
+    int has_input;
+    xyl_buffer_t buffer;
+    uint64_t at, end; /* of the input's byte 0, and of its end */
+    uint64_t name;    /* of byte 0, in this run; 0: copied */
+    /* The seat whose input this seat cannot see, and the seat that calls
+     * something else; XYL_BOARD_ALL: none. */
+    uint32_t cannot_see, differs;
+    uint64_t differs_by; /* the call of that seat */
+    /* The length of a seat's input, as that seat says and as this seat knows;
+     * equal: there is no wrong length. */
+    uint64_t length, length_known;
+    uint64_t past; /* this call, and what came before on the board */
+    int is_explained;
+} xyl_node_share_t;
+
+void xyl_node_share_plan(xyl_node_stage_t *node);
+void xyl_node_share_start(xyl_node_stage_t *node);
+/* With the stage's first number; again for the pieces behind the first one. */
+void xyl_node_share_number(xyl_node_stage_t *node);
+/* When the piece begins. */
+void xyl_node_share_piece(const xyl_node_stage_t *node,
+                          xyl_node_piece_t *piece);
+/* Says in this seat's line what it calls, just before it posts there: written
+ * earlier, the line would go to a polling seat's cache and back. */
+void xyl_node_share_say(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece);
+/* A seat that posts nothing in a piece leaves its line as an earlier piece of
+ * the slot had it. The generation tells the two pieces apart, but a word has
+ * only a few of its bits. So once in RENEWED generations each seat says what it
+ * calls as the piece begins. */
+enum { XYL_NODE_RENEWED = 64 };
+void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
+/* 0: no number of a piece that begins with this one is of that generation. */
+static inline int xyl_node_may_renew(uint64_t number)
+{
+    return number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED >= XYL_NODE_RENEWED - 2;
+}
+/* 1: the line says what this piece says. Words of segments are posted elsewhere
+ * than in that line. */
+int xyl_node_share_is_said(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece);
+/* Notes that the seat, whose line this is, calls something else. */
+void xyl_node_share_differs(xyl_node_share_t *share,
+                            const xyl_board_line_t *line, uint32_t seat);
+/* 1: a seat that has posted in this piece calls the same as this seat, and
+ * always has; 0: it does not, and that is noted. */
+static inline int xyl_node_is_alike(xyl_node_share_t *share,
+                                    const xyl_board_line_t *line, uint32_t seat)
+{
+    /* Partner: the store in xyl_node_share_say, before what the seat posts. */
+    if (atomic_load_explicit(&line->past, memory_order_relaxed) == share->past)
+        return 1;
+    xyl_node_share_differs(share, line, seat);
+    return 0;
+}
+/* Looks for seats that call something else, also if they have not posted. */
+void xyl_node_compare(xyl_stage_t *stage);
+/* Bytes from `at` on of a seat's input, as the window has it; NULL: they cannot
+ * be seen. The seat must have posted that they are there. */
+const char *xyl_node_input(xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece, uint32_t seat,
+                           uint64_t at, uint64_t further, size_t bytes);
+/* 1: some input could not be seen, or a seat calls something else, and the
+ * operation has failed. */
+int xyl_node_share_failed(xyl_node_stage_t *node);
+
+#endif
