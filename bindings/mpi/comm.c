@@ -19,7 +19,7 @@
 
 enum { RETRY_FIRST = 4, RETRY_MAX = 1 << 12 };
 
-/* What a rank tells the others of the communicator. */
+/* The row that a rank sends to the others of the communicator. */
 typedef struct row {
     uint64_t job; /* 0: it has no context */
     xylem_ticket_t ticket;

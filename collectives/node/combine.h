@@ -46,8 +46,8 @@ enum {
     XYL_COMBINE_SEATS_MAX = 512
 };
 
-/* Of a piece. Never cleared: values begin with the number of their piece, and
- * each seat takes back its own marks. */
+/* The words of a piece, never cleared: values begin with the piece's number,
+ * and each seat takes back its own marks. */
 typedef struct xyl_combine_words {
     _Alignas(128) _Atomic uint64_t segments[XYL_COMBINE_SEGMENTS];
     _Alignas(128) _Atomic uint64_t spares; /* bits of those in use */

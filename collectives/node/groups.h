@@ -1,4 +1,4 @@
-/* Which seats of a board are near each other. Bytes that go from group to group
+/* Groups of seats that are near each other. Bytes that go from group to group
  * are dear if each group has a cache of its own. Pure. */
 #ifndef XYL_COLLECTIVES_NODE_GROUPS_H
 #define XYL_COLLECTIVES_NODE_GROUPS_H

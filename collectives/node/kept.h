@@ -13,8 +13,8 @@
 #include "collectives/node/board.h"
 #include "runtime/core/context.h"
 
-/* The row in which a rank offers a board; ranks that have made the same calls
- * there have equal rows. */
+/* A rank's offer of a board, a part of its row. Ranks that have made the same
+ * calls on the board make equal offers. */
 typedef struct xyl_board_offer {
     uint64_t key; /* 0: it has none */
     uint64_t next, past;

@@ -63,8 +63,8 @@ enum {
     XYL_PAIRS_RUN_MAX = 0x7fff /* its name */
 };
 
-/* Of a piece. Never cleared: values begin with the number of their piece, and
- * each seat takes back its own marks. */
+/* The words of a piece, never cleared: values begin with the piece's number,
+ * and each seat takes back its own marks. */
 typedef struct xyl_pairs_words {
     /* Bits of the cells in use, and in front of them the run that they lie in;
      * 0: in the window, or nowhere. */

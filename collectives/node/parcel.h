@@ -79,7 +79,7 @@ typedef struct xyl_parcel_head {
     char bytes[];
 } xyl_parcel_head_t;
 
-/* Which side has a block. */
+/* The side that has a block. */
 typedef enum xyl_parcel_claim {
     XYL_PARCEL_KEPT,
     XYL_PARCEL_OFFERED,
@@ -122,7 +122,7 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
 /* 1: the sender has prepared the parcel. Called after its count was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
-/* Which side has the block. */
+/* Returns the side that has the block. */
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);
 /* The sender takes the block back. 0: it was read, or refused. */
 int xyl_parcel_keep(const xyl_parcel_way_t *way);

@@ -12,7 +12,7 @@
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 
-/* Of a team; NULL: it has made no such call. */
+/* The tags of a team; NULL: it has made no such call. */
 typedef struct xyl_tagged xyl_tagged_t;
 
 /* *has_board_out 0: calls with the tag go over the net, as there is no board

@@ -2,8 +2,8 @@
  * and combine one half each, those that differ in the next bit halve that, and
  * so on; then the parts are collected on the same ways back, by all or towards
  * the root. Neighbours come first, so ranks are combined in order and
- * operations need not be commutative. Of the ranks beyond the largest power of
- * two, each first gives all to its neighbour. For long messages.
+ * operations need not be commutative. Each rank beyond the largest power of two
+ * first gives all to its neighbour. For long messages.
  * Rabenseifner, Optimization of collective reduction operations, 2004. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
@@ -160,7 +160,7 @@ static void hand_back_range(halving_t *halving, uint32_t round)
                   halving->ready);
 }
 
-/* Of two ranks that differ in a bit, the one with the root's bit gets all. */
+/* If two ranks differ in a bit, the one with the root's bit gets all. */
 static void gather_halves(halving_t *halving, uint32_t rounds)
 {
     uint32_t root = halving->problem->root, place = root / 2;

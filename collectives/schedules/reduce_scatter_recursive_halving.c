@@ -1,9 +1,9 @@
 /* Reduce_scatter(_block): in each round a group of ranks is halved. A rank
  * sends its partner in the other half all blocks of that half, and combines the
- * blocks of its own half with those that it gets. Of the ranks beyond the
- * largest power of two, each first gives all to its even neighbour and in the
- * end gets its block from it. log2 rounds; the first partner is the farthest,
- * so operations have to be commutative. For short vectors.
+ * blocks of its own half with those that it gets. Each rank beyond the largest
+ * power of two first gives all to its even neighbour and in the end gets its
+ * block from it. log2 rounds; the first partner is the farthest, so operations
+ * have to be commutative. For short vectors.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"

@@ -189,8 +189,8 @@ struct xylem_tasks {
     struct xyl_task_calls kept;       /* idle; `lock` guards them */
     pthread_mutex_t lock;
     _Atomic uint32_t active; /* calls that have not completed */
-    /* Of the handle, of each call that is not kept, and of each task that is
-     * handed over. */
+    /* The handle holds one, and so do each call that is not kept and each task
+     * that is handed over. */
     _Atomic uint32_t references;
     xyl_task_t free_task;
     /* Places: posted, in the order in which the net matches messages; with a
