@@ -2,42 +2,45 @@
  *
  * A collective is a stream of segments through a tree of ranks. Every
  * completion is an event that starts exactly the work which depends on it, so
- * a late rank holds up its own descendants and nobody else.
+ * a late rank holds up the ranks that need its data, and no other rank.
  *
  * Ownership words: *borrows* means that the caller keeps the object and leaves
  * it untouched until the operation completes; *returns owned* means that the
  * caller frees it with the named function.
  *
  * Threads: any thread may call any function. One thread at a time progresses a
- * context; a second one that tries gets no work done and no error. Operations
- * on one team are started in the same order by all of its ranks; when several
- * threads start operations on one team, ordering them is the caller's duty. A
- * thread that calls the library has a stack of 64 KiB or more.
+ * context; a second thread that tries gets no work done, and no error. All
+ * ranks of a team start its operations in the same order; if several threads
+ * start operations on one team, the program orders them. A thread that calls
+ * the library needs a stack of 64 KiB or more.
  *
  * Errors: every function that can fail returns a status and leaves its output
- * arguments untouched when it fails; xylem_last_error() then says what was
- * wrong in words. A collective call that fails so on one rank may be made again
- * there; ranks that wait in it for it fail the team after some seconds.
+ * arguments untouched when it fails; xylem_last_error() then says in words what
+ * was wrong. A rank on which a collective call fails in this way may make the
+ * call again; the other ranks wait for it in the call, and after some seconds
+ * fail the team.
  *
  * Structures that the caller fills in begin with struct_bytes and grow from
  * release to release. Members that a program does not set, or does not know,
  * are 0; XYLEM_COLL_ARGS_INIT and its like see to both. Members that this
- * library does not know, and flags, must be 0 (XYLEM_ERR_UNSUPPORTED,
- * XYLEM_ERR_INVALID_ARG). docs/interface.md says what holds between releases.
+ * library does not know must be 0 (XYLEM_ERR_UNSUPPORTED), and so must flags
+ * (XYLEM_ERR_INVALID_ARG). docs/interface.md says what holds between releases.
  *
  * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,382 teams
  * of a context at a time; a context has at most 256 operations and 2^24 types
- * of the user's at a time; a message has at most 2^26 segments. What goes
- * beyond is refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG). Requests,
- * bytes and contexts are limited by memory alone.
+ * of the user's at a time; a message has at most 2^26 segments. Calls beyond
+ * these limits are refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG).
+ * Memory alone limits requests, bytes and contexts.
  *
- * exit: a process that ends without xylem_context_destroy has died, for the
- * others; it ends all the same. pthread_cancel: a thread that waits is
- * cancelled when the call returns; in all other calls a thread must not be.
+ * exit: nothing keeps a process from ending without xylem_context_destroy, but
+ * the other ranks take it for dead. pthread_cancel: a thread in a call that
+ * waits is cancelled when the call returns; a thread in any other call must not
+ * be cancelled.
  *
- * fork: the child may neither call the library nor free what it has returned;
- * it may exec or _exit. The parent goes on as before. What xylem_alloc has
- * returned is one memory for both; of all else the child has a copy.
+ * fork: the child may neither call the library nor free what the library has
+ * returned; it may exec or _exit. The parent goes on as before. Parent and
+ * child share the memory of xylem_alloc; the child has a copy of all other
+ * memory.
  */
 #ifndef XYLEM_H
 #define XYLEM_H
@@ -104,20 +107,22 @@ typedef enum xylem_status {
 const char *xylem_status_name(xylem_status_t status);
 const char *xylem_status_text(xylem_status_t status);
 
-/* What was wrong in the last call of this thread that failed; "" when none
- * did. The text belongs to the library and changes with the next failure. */
+/* Says what was wrong in the last call of this thread that failed; "" if none
+ * has failed. The text belongs to the library and changes with the next
+ * failure. */
 const char *xylem_last_error(void);
 
 /* "0.1.0"; a static string. */
 const char *xylem_version(void);
 
-/* Where messages go that XYLEM_LOG lets pass: to `fn`, with "error", "warning",
- * "info", "debug" or, of XYLEM_VERBOSE, "note", and a line without its end;
- * NULL: to standard error again. Of the process, for all contexts. Called by
- * any thread at any time inside the library, also by several at once; must not
- * call the library. When xylem_log_set returns, calls of the function before
- * may still be under way. What several ranks say alike while they create a
- * context the lowest of them says for all. */
+/* Sends the messages that XYLEM_LOG lets pass to `fn`, for all contexts of the
+ * process; NULL: to standard error again. `level` is "error", "warning",
+ * "info", "debug" or, for messages of XYLEM_VERBOSE, "note"; `text` is a line
+ * without its end. Any thread inside the library calls `fn` at any time, also
+ * several threads at once; `fn` must not call the library. When xylem_log_set
+ * returns, calls of the previous function may still be under way. If several
+ * ranks have equal messages while they create a context, only the lowest of
+ * these ranks sends them. */
 typedef void (*xylem_log_fn)(void *arg, const char *level, const char *text);
 void xylem_log_set(xylem_log_fn fn, void *arg);
 
@@ -136,7 +141,7 @@ typedef struct xylem_bootstrap {
     uint32_t rank;       /* of the caller, 0 ... ranks - 1 */
     uint32_t ranks;
     /* Gathers `bytes` bytes of every rank, in rank order, into `all`
-     * (ranks * bytes). Blocks. Anything but XYLEM_OK fails the call. */
+     * (ranks * bytes). Blocks. Any status but XYLEM_OK fails the call. */
     xylem_status_t (*allgather)(void *arg, const void *mine, void *all,
                                 size_t bytes);
     void *arg;
@@ -149,9 +154,9 @@ typedef struct xylem_context_params {
      * of one rank otherwise. */
     const xylem_bootstrap_t *bootstrap;
     /* "NAME=value" strings ended by NULL, as in the environment but without
-     * the XYLEM_ prefix; they win over the environment, and that over the files
-     * xylem.conf in /etc and ~/.config. Borrowed during the call; may be NULL.
-     */
+     * the XYLEM_ prefix. They overrule the environment, which overrules the
+     * files xylem.conf in /etc and ~/.config. Borrowed during the call; may be
+     * NULL. */
     const char *const *settings;
 } xylem_context_params_t;
 #define XYLEM_CONTEXT_PARAMS_INIT XYLEM_INIT_(xylem_context_params_t)
@@ -159,51 +164,54 @@ typedef struct xylem_context_params {
 /* Creates the library's state in this process and connects it with the other
  * ranks of the job. Collective over the job; blocks. `params` may be NULL.
  * Returns owned (free with xylem_context_destroy). XYLEM_ERR_PROC_FAILED: a
- * rank has died, or has ended, before it was there; only where the launcher
- * lets the others live, and tells (xylem-run --no-kill).
- * Descriptors 0 to 2 that are closed become /dev/null, and stay so: a
- * connection could get their numbers, and what is printed then. For the same
- * reason a program that closes them later opens others in their place at once.
- */
+ * rank has died or ended before its context was made, and the launcher lets the
+ * others live and tells them so (xylem-run --no-kill).
+ *
+ * Descriptors 0 to 2 that are closed become /dev/null, and stay so. Otherwise a
+ * connection could get such a number, and with it what the program prints. For
+ * the same reason a program that closes one of them later opens another file in
+ * its place at once. */
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out);
 
-/* Completes what is under way without anybody who could wait for it (requests
- * with XYLEM_FLAG_AUTOFREE, and callbacks that have not returned), waits for
- * the other ranks, and releases everything: teams, memory, requests that are
- * idle or have completed. Collective over the job; blocks. NULL is allowed.
+/* Completes requests with XYLEM_FLAG_AUTOFREE and lets callbacks return, waits
+ * for the other ranks, and releases everything: teams, memory, requests that
+ * are idle or have completed. Collective over the job; blocks. NULL is allowed.
  * XYLEM_ERR_IN_CALLBACK inside a callback. XYLEM_ERR_BUSY, and the context
- * stays: a request is active that does not free itself; one that does is active
- * still after XYLEM_TIMEOUT_S; a remote task has not ended. */
+ * stays: a request without XYLEM_FLAG_AUTOFREE is active; a request with it is
+ * still active after XYLEM_TIMEOUT_S; a remote task has not ended; or a
+ * resident kernel was not destroyed. */
 xylem_status_t xylem_context_destroy(xylem_context_t *context);
 
-/* The value of a setting, "SPIN_US", as a context that is created now without
- * settings of its own would take it: from files, the environment, or its
- * default. docs/config.md has all. Writes at most `bytes` bytes with the final
- * 0; XYLEM_ERR_TRUNCATED: it has more. XYLEM_ERR_CONFIG: some value in the
- * environment cannot be used. What is wrong with settings is told by
- * xylem_context_create, and not here. Any thread. */
+/* Writes the value of a setting, such as "SPIN_US", that a context without
+ * settings of its own would take if it were created now: from files, the
+ * environment, or the default. docs/config.md lists all settings. Writes at
+ * most `bytes` bytes with the final 0; XYLEM_ERR_TRUNCATED: the value is
+ * longer. XYLEM_ERR_CONFIG: some value in the environment cannot be used.
+ * xylem_context_create logs all that is wrong with settings; this function does
+ * not. Any thread. */
 xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes);
 
 /* One turn of the engine: net, sources, ready handlers, timers, callbacks.
- * Returns the number of things done; 0 also when another thread is at it. */
+ * Returns the number of things done; 0 also if another thread runs turns. */
 unsigned xylem_progress(xylem_context_t *context);
 
 /* The team of all ranks of the job; belongs to the context. */
 xylem_team_t *xylem_context_world(xylem_context_t *context);
 
-/* Memory that the ranks of a node can read where it lies, so that collectives
- * with buffers in it save a copy. Without shared memory (XYLEM_SHM, or none is
- * left) it is ordinary memory; collectives take both. Aligned to 64 bytes, from
- * 2 MiB on to pages; its contents are undefined; 0 bytes are allowed. A forked
- * child shares it. Any thread may call both, also in callbacks. Returns owned
- * (free with xylem_free). */
+/* Allocates memory that the ranks of a node can read where it lies, so that
+ * collectives with buffers in it save a copy. Without shared memory (XYLEM_SHM,
+ * or none is left) it is ordinary memory; collectives take both. Aligned to 64
+ * bytes, from 2 MiB on to pages; its contents are undefined; 0 bytes are
+ * allowed. A forked child shares it. Returns owned (free with xylem_free). Any
+ * thread may call these two functions, also in callbacks. */
 xylem_status_t xylem_alloc(xylem_context_t *context, size_t bytes,
                            void **memory_out);
 
-/* No operation that uses the memory may be in flight. What is not freed is
- * freed with the context. NULL is allowed; XYLEM_ERR_INVALID_ARG for what
- * xylem_alloc has not returned for this context, or was freed already. */
+/* No operation that uses the memory may be in flight. The end of the context
+ * frees memory that is left. NULL is allowed. XYLEM_ERR_INVALID_ARG:
+ * xylem_alloc has not returned this address for this context, or it has been
+ * freed. */
 xylem_status_t xylem_free(xylem_context_t *context, void *memory);
 
 /* ------------------------------------------------------------------------ */
@@ -248,10 +256,12 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
                                  uint32_t key, xylem_team_t **team_out,
                                  xylem_request_t **request_out);
 
-/* A team of ranks that reach each other by other means, without the others:
- * each draws a ticket (for one team, else given back), tells it to the others,
- * and makes the team of all tickets, in the same order. tickets[rank] is its
- * own, also when that fails. Returns owned, as above. Any thread. */
+/* Makes a team without a parent, by ranks that reach each other by other means.
+ * Each rank draws a ticket, tells it to the others, and then makes the team of
+ * all tickets, which all ranks pass in the same order; tickets[rank] is the
+ * rank's own. A ticket is good for one team; if no team comes of it, also
+ * because xylem_team_create fails, the rank gives its ticket back. Returns
+ * owned, as above. Any thread. */
 typedef struct xylem_ticket {
     uint32_t word[4];
 } xylem_ticket_t;
@@ -263,23 +273,24 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
                                  const xylem_ticket_t *tickets, uint32_t count,
                                  uint32_t rank, xylem_team_t **team_out);
 
-/* Gives the handle up; does not communicate and does not block. What the team
- * still has in flight completes first. NULL is allowed; the world team and a
- * team with persistent requests are refused (XYLEM_ERR_BUSY). */
+/* Gives the handle up; does not communicate and does not block. The team stays
+ * until its operations in flight have completed. NULL is allowed; the world
+ * team and a team with persistent requests are refused (XYLEM_ERR_BUSY). */
 xylem_status_t xylem_team_destroy(xylem_team_t *team);
 
 /* A team fails as a whole and for good: when an operation fails on any of its
- * ranks, when the process of one dies, or when a rank says so. Then what is
- * under way on it fails on every rank with the same status, and so does, at
- * once, each operation that is started later; xylem_last_error names the cause.
- * A rank whose part of an operation was done before it heard of the failure has
- * completed it; of two failures at once each rank has the one that it heard of
- * first. Other teams go on.
+ * ranks, when the process of one dies, or when a rank says so. Then the
+ * operations under way on the team fail on every rank with the same status, and
+ * each operation that is started later fails at once; xylem_last_error names
+ * the cause. A rank that has done its part of an operation before it hears of
+ * the failure has completed the operation. If a team fails twice at once, each
+ * rank has the failure that it heard of first. Other teams go on.
  *
  * error:  XYLEM_OK, or the status with which the team has failed; *rank_out
- * (may be NULL): the rank that has caused it, UINT32_MAX if none of the team.
- * abort:  fails the team on all ranks with XYLEM_ERR_ABORTED and a text, of
- *         which up to 100 bytes are told; borrowed during the call.
+ *         (may be NULL): the rank that has caused the failure, UINT32_MAX if it
+ *         is no rank of the team.
+ * abort:  fails the team on all ranks with XYLEM_ERR_ABORTED and a text, whose
+ *         first 100 bytes reach them; the text is borrowed during the call.
  * revoke: the same with XYLEM_ERR_REVOKED, as the first step of a recovery.
  * The last two return at once; any thread may call them, also in callbacks. */
 xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out);
@@ -289,14 +300,14 @@ xylem_status_t xylem_team_revoke(xylem_team_t *team);
 /* For the ranks that live, also of a team that has failed; each rank calls them
  * in the same order. They block, and tolerate deaths meanwhile.
  *
- * agree:  *flags becomes the bitwise and of what all ranks have passed; those
- *         who have died before or meanwhile may be left out. All that live get
- *         the same.
+ * agree:  *flags becomes the bitwise and of the values that all ranks have
+ *         passed; values of ranks that have died may be missing. All living
+ *         ranks get the same result.
  * shrink: a team of the ranks that live, in their order. All of them get it.
  *         Returns owned (free with xylem_team_destroy). XYLEM_ERR_PROC_FAILED:
  *         the others take this rank for dead.
- * XYLEM_ERR_IN_CALLBACK inside a callback. How it is done: a rotating
- * coordinator, runtime/core/agreement.h. */
+ * XYLEM_ERR_IN_CALLBACK inside a callback. runtime/core/agreement.h describes
+ * the method, a rotating coordinator. */
 xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags);
 xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out);
 
@@ -314,7 +325,7 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
  * is one on FLOAT32 whose result is rounded to nearest, ties to even. */
 typedef uint32_t xylem_type_t;
 enum {
-    XYLEM_BYTE, /* uint8_t, for data without arithmetic and bitwise logic */
+    XYLEM_BYTE, /* uint8_t, for data without arithmetic; has bitwise logic */
     XYLEM_INT8,
     XYLEM_INT16,
     XYLEM_INT32,
@@ -352,10 +363,11 @@ size_t xylem_type_bytes(xylem_type_t type);
 const char *xylem_type_name(xylem_type_t type);
 
 /* A type of the user's says where the data of an element lie: the bytes of all
- * its parts, one part after the other. That is also the order in which they
- * travel; gaps do not. Element k of a buffer begins k * extent bytes behind the
- * buffer's address. Parts may lie before that address, touch and, in what is
- * only read, overlap. Elements that are combined: at most 2^31 - 1 bytes. */
+ * its parts, one part after the other. The data travel in this order, without
+ * the gaps. Element k of a buffer begins k * extent bytes behind the buffer's
+ * address. Parts may lie before the element's address, and may touch; in a
+ * buffer that is only read they may overlap. An element that is combined has at
+ * most 2^31 - 1 bytes. */
 typedef struct xylem_type_part {
     int64_t offset; /* bytes from the element's address to the first one */
     uint64_t count; /* elements of `type`, its extent apart */
@@ -393,8 +405,8 @@ xylem_status_t xylem_type_indexed(xylem_context_t *context, size_t n,
                                   xylem_type_t type, xylem_type_t *type_out);
 xylem_status_t xylem_type_destroy(xylem_context_t *context, xylem_type_t type);
 
-/* Of any type: the bytes of an element that are data, and its extent. Either
- * may be NULL. */
+/* For any type, the bytes of an element that are data, and its extent. Either
+ * output may be NULL. */
 xylem_status_t xylem_type_query(xylem_context_t *context, xylem_type_t type,
                                 uint64_t *bytes_out, int64_t *extent_out);
 
@@ -426,9 +438,10 @@ typedef void (*xylem_op_fn)(void *result, const void *left, const void *right,
                             size_t count, void *arg);
 #define XYLEM_OP_COMMUTATIVE 1u
 
-/* An operation of the user's, associative; with XYLEM_OP_COMMUTATIVE ranks may
- * be combined in any order, without it in rank order. Free with
- * xylem_op_destroy after every request that names it. */
+/* Creates an operation of the user's, which must be associative. With
+ * XYLEM_OP_COMMUTATIVE, ranks may be combined in any order, without it in rank
+ * order. Free with xylem_op_destroy, after every request that names it has been
+ * freed. */
 xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
                                void *arg, uint32_t flags, xylem_op_t *op_out);
 xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op);
@@ -463,10 +476,11 @@ typedef enum xylem_coll {
  * a static string. NULL: there is no such collective. */
 const char *xylem_coll_name(xylem_coll_t coll);
 
-/* In place: this rank's own data lies in the large buffer already, where the
- * result has or had it. As `send` of allreduce, allgather(v), alltoall(v, w),
- * reduce_scatter(_block), scan, exscan, and of the root of reduce and
- * gather(v); as `recv` of the root of scatter(v), by XYLEM_IN_PLACE_RECV. */
+/* In place. XYLEM_IN_PLACE as `send`: this rank's input lies in `recv`, in the
+ * place of the result, or of the rank's block in the result. It is allowed for
+ * allreduce, allgather(v), alltoall(v, w), reduce_scatter(_block), scan,
+ * exscan, and for the root of reduce and gather(v). XYLEM_IN_PLACE_RECV as
+ * `recv`, for the root of scatter(v): its block stays where it is in `send`. */
 #define XYLEM_IN_PLACE      ((const void *)1)
 #define XYLEM_IN_PLACE_RECV ((void *)1)
 
@@ -476,18 +490,19 @@ const char *xylem_coll_name(xylem_coll_t coll);
  * block. A request has completed when its on_complete is called; see Requests
  * for what any thread may do from then on. */
 typedef void (*xylem_complete_fn)(void *arg, xylem_status_t status);
-/* Of bcast, reduce and allreduce, on ranks that have a result; refused with
- * other collectives. Segment `segment`, bytes [offset, offset + bytes) of the
- * data of the result, is final on this rank. Each is told once per start, in
- * any order, before on_complete; a message without bytes has none.
- * docs/interface.md says which algorithms cut a message into several. */
+/* Segment `segment`, bytes [offset, offset + bytes) of the data of the result,
+ * is final on this rank. For bcast, reduce and allreduce, on ranks that have a
+ * result; refused with other collectives. Called once per segment and start, in
+ * any order, before on_complete; a message without bytes has no segment.
+ * docs/interface.md says which algorithms cut a message into several
+ * segments. */
 typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
                                  size_t bytes);
 
-/* The caller releases each segment of its input with xylem_segment_ready().
- * Of the root of a bcast (other ranks may say it, too) and of all ranks of a
- * reduce and an allreduce; refused with other collectives, and where
- * request_out is NULL. */
+/* The caller releases each segment of its input with xylem_segment_ready(). For
+ * the root of a bcast (other ranks may set it, too), and for all ranks of a
+ * reduce and an allreduce; refused with other collectives, and if request_out
+ * is NULL. */
 #define XYLEM_FLAG_PARTS 1u
 /* The request frees itself once on_complete has returned. Its handle is good
  * for any thread until on_complete is called, then inside on_complete only. */
@@ -498,16 +513,18 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
 #define XYLEM_FLAG_ARRIVAL_ORDER 4u
 /* The result's bits depend on the contributions alone: neither on the order in
  * which they are combined, nor on how many ranks bring how many zeros, nor on
- * how ranks lie on nodes, nor on the algorithm. Sums, minima and maxima of
- * XYLEM_FLOAT16, BFLOAT16, FLOAT32 and FLOAT64, sums of COMPLEX_FLOAT32 and
- * FLOAT64 too, of up to 65,536 ranks; and whatever needs no care for it
- * (integers, logical and bitwise operations). Refused with
- * XYLEM_ERR_UNSUPPORTED elsewhere, as with products of floating-point numbers,
- * and with collectives that combine nothing. docs/reproducible.md says how
- * exact sums are. Equal on all ranks of a call. */
+ * how ranks lie on nodes, nor on the algorithm. For sums, minima and maxima of
+ * XYLEM_FLOAT16, BFLOAT16, FLOAT32 and FLOAT64, and for sums of COMPLEX_FLOAT32
+ * and COMPLEX_FLOAT64, of up to 65,536 ranks; and for operations whose bits
+ * never depend on the order (on integers, logical and bitwise). Refused with
+ * XYLEM_ERR_UNSUPPORTED for other operations, such as products of
+ * floating-point numbers, and with collectives that combine nothing.
+ * docs/reproducible.md says how exact sums are. Equal on all ranks of a
+ * call. */
 #define XYLEM_FLAG_REPRODUCIBLE 8u
 
-/* What goes where. Buffers and arrays are borrowed until the request is freed.
+/* The members of each collective. Buffers and arrays are borrowed until the
+ * request is freed.
  *
  *   bcast                      recv: the buffer; count: of the message
  *   reduce                     send; recv at the root; count
@@ -527,25 +544,28 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  *   neighbor_allgather         send: one block, for all of destinations; recv:
  *                              one of each of sources, in their order; count
  *
- * count and type describe both sides of a message. Where the receiving side
- * describes the same bytes otherwise, it says so by recv_count and recv_type
- * (recv_count 0: not). Displacements count elements from the beginning of the
- * buffer; NULL: blocks lie one behind the other. A bcast is cut by bytes alone,
- * as its ranks may have different types of the same bytes.
+ * count and type describe both sides of a message. If the receiving side
+ * describes the same bytes by another type, it sets recv_count and recv_type
+ * (recv_count 0: it does not). Displacements count elements from the beginning
+ * of the buffer; NULL: blocks lie one behind the other. A bcast is cut by bytes
+ * alone, as its ranks may have different types of the same bytes.
  *
- * Neighbours: every rank of the team makes the call, and names the ranks that
- * it exchanges blocks with, by their ranks in the team; only its own, and maybe
- * none. A source names the rank among its destinations, and the other way; its
- * block is as long as the rank says it receives, which may differ from what it
- * sends (recv_count). UINT32_MAX stands for nobody: at the border of a grid a
- * block stays as it is. A rank that is named several times is sent one message,
- * and its block goes to each of its places. A rank that names itself does so in
- * both lists. Buffers of a rank without destinations, or sources, may be NULL.
- * A list that another rank's contradicts need not be noticed: who waits for a
- * block that its source does not send may wait until the context's end, get the
- * block that the source has for others, or an error; what nobody takes is kept
- * until then (on a node in its ranks' shared memory), and may hold up its
- * sender. */
+ * Neighbours: every rank of the team makes the call. It names the ranks with
+ * which it exchanges blocks, by their ranks in the team: only its own
+ * neighbours, of which there may be none. A rank names another one among its
+ * sources if and only if that one names it among its destinations. Each
+ * received block has the length that recv_count gives, which may differ from
+ * the length of the block that the rank sends. UINT32_MAX stands for nobody: at
+ * the border of a grid a block stays as it is. A rank that is named several
+ * times is sent one message, and its block goes to each of its places. A rank
+ * that names itself does so in both lists. Buffers of a rank without
+ * destinations, or without sources, may be NULL.
+ *
+ * The library need not notice lists that contradict each other. A rank that
+ * waits for a block which its source does not send may wait until the context's
+ * end, get the block that the source has for others, or get an error. A block
+ * that nobody takes is kept until the context's end (on a node in its ranks'
+ * shared memory), and may hold up its sender. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;
@@ -566,9 +586,10 @@ typedef struct xylem_coll_args {
     void *arg;                     /* handed to both */
     /* Tuning; 0 leaves the choice to the library. Equal on all ranks of a call,
      * as are the algorithm, the flags of an order, and the recv_counts of an
-     * allgatherv or a reduce_scatter (in bytes). A call in which they differ
-     * fails as one of another collective does (XYLEM_ERR_MISMATCH), once a rank
-     * has waited in it or in a later call. */
+     * allgatherv or a reduce_scatter (in bytes). If ranks differ in one of
+     * these, the team fails as if they had called different collectives
+     * (XYLEM_ERR_MISMATCH), once a rank has waited in the call or in a later
+     * one. */
     size_t segment_bytes;
     uint32_t send_window; /* N: sends in flight to a peer, 1 ... recv_window */
     uint32_t recv_window; /* M: receives posted from a peer, 1 ... 64 */
@@ -583,23 +604,24 @@ typedef struct xylem_coll_args {
     /* Seconds without any event after which the operation fails, on all ranks
      * (XYLEM_ERR_TIMED_OUT); 0: XYLEM_HANG_S, which is none unless set. */
     uint32_t limit_s;
-    /* 0: it is matched with calls of the other ranks by the order in which a
-     * team's calls are made (or started, if persistent), which must be the same
-     * on all of its ranks. 1 to XYLEM_TAG_MAX: with those that have this tag,
-     * in whatever order calls with other tags, or without, are made. Such a
-     * call is made with a tag that is under way on this rank only when it has
-     * completed (XYLEM_ERR_BUSY). Of a team on one node it goes through the
-     * node's memory, as other calls do, as long as no more than 1,024 tags are
-     * in use; of one on several nodes over the net, without levels. A tag is in
-     * use from its first call on; one that only requests of xylem_coll_init
-     * have had, until all ranks have freed theirs. */
+    /* 0: the call matches the other ranks' calls by the order in which a team's
+     * calls are made (or started, if persistent). This order must be the same
+     * on all ranks. 1 to XYLEM_TAG_MAX: the call matches the other ranks' calls
+     * with this tag, in whatever order calls with other tags, or without a tag,
+     * are made. While a call with a tag is under way on this rank, another call
+     * with the same tag is refused (XYLEM_ERR_BUSY). On a team of one node
+     * calls with tags go through the node's memory, as other calls do, as long
+     * as no more than 1,024 tags are in use; on a team of several nodes they go
+     * over the net, without levels. A tag is in use from its first call on. A
+     * tag that only requests of xylem_coll_init have had is in use until all
+     * ranks have freed these requests. */
     uint32_t tag;
 } xylem_coll_args_t;
 #define XYLEM_TAG_MAX        65535
 #define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)
 
-/* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides; the
- * rest goes through xylem_coll_start. */
+/* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides;
+ * xylem_coll_start takes all other arguments, too. */
 xylem_status_t xylem_barrier(xylem_team_t *team);
 xylem_status_t xylem_bcast(xylem_team_t *team, void *buf, size_t count,
                            xylem_type_t type, uint32_t root);
@@ -729,30 +751,31 @@ xylem_status_t xylem_ineighbor_allgather(xylem_team_t *team, const void *send,
                                          xylem_type_t type,
                                          xylem_request_t **request_out);
 
-/* Everything an operation can be told. init plans it (persistent: start it as
- * often as wanted, without allocation); start plans and starts it.
- * request_out may be NULL for start with XYLEM_FLAG_AUTOFREE. */
+/* Operations with all of their arguments. init plans an operation; its request
+ * is persistent, and may be started as often as wanted, without allocation.
+ * start plans and starts an operation; request_out may be NULL with
+ * XYLEM_FLAG_AUTOFREE. */
 xylem_status_t xylem_coll_init(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                xylem_request_t **request_out);
-/* Whether a call with `args`, which have a tag, moves its data as directly as
- * one without. GPUs of a node read each other's memory in calls that keep to
- * their team's order; in calls with tags their data go through memory of the
- * host. *suits_out is 0 if that makes a difference, as a rank has come here
- * with a buffer in memory of a GPU and with a tag that is no greater: such a
- * call does better without a tag, on a team of its own. It is the same on all
- * ranks for one tag, so long as all of them ask, each before its call. No
- * message is sent. Any thread. */
+/* Tells whether a call with `args`, which have a tag, moves its data as
+ * directly as a call without a tag. GPUs of a node read each other's memory in
+ * calls that keep to their team's order; in calls with tags their data go
+ * through memory of the host. *suits_out is 0 if that matters, because some
+ * rank has asked with a buffer in memory of a GPU and with a tag that is no
+ * greater: then a call without a tag, on a team of its own, is faster.
+ * *suits_out is the same on all ranks for one tag, provided that each of them
+ * asks before its call. No message is sent. Any thread. */
 xylem_status_t xylem_tag_suits(xylem_team_t *team,
                                const xylem_coll_args_t *args, int *suits_out);
 xylem_status_t xylem_coll_start(xylem_team_t *team,
                                 const xylem_coll_args_t *args,
                                 xylem_request_t **request_out);
 
-/* Starts it and waits, as the short forms that block do. While the call waits
- * it calls `look` from time to time (NULL: never) with arg, on the calling
- * thread: for a rank that has to see after another library, too. Not with
- * on_complete, XYLEM_FLAG_PARTS or XYLEM_FLAG_AUTOFREE. */
+/* Starts an operation and waits for it, as the blocking short forms do. While
+ * this call waits, it calls `look` with `arg` from time to time (NULL: never),
+ * on the calling thread: for a rank that also has to progress another library.
+ * Not with on_complete, XYLEM_FLAG_PARTS or XYLEM_FLAG_AUTOFREE. */
 typedef void (*xylem_look_fn)(void *arg);
 xylem_status_t xylem_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
                               xylem_look_fn look, void *arg);
@@ -760,13 +783,14 @@ xylem_status_t xylem_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
 /* ------------------------------------------------------------------------ */
 /* Requests                                                                 */
 
-/* A request is *active* from its start until it has *completed*: with
- * on_complete it has when on_complete is called, without when its operation is
- * over. From then on, on any thread and whether on_complete has returned or
- * not, test returns the final status, and start and free take the request.
- * Before, start and free return XYLEM_ERR_BUSY and nothing has happened. The
- * calls that wait also let on_complete return, so that what its `arg` points at
- * may go after them; after test it must stay until on_complete has returned. */
+/* A request is *active* from its start until it has *completed*. A request with
+ * on_complete has completed when on_complete is called, a request without it
+ * when its operation is over. From then on, on any thread and whether
+ * on_complete has returned or not, test returns the final status, and start and
+ * free accept the request. Before that, start and free return XYLEM_ERR_BUSY
+ * and do nothing. The calls that wait also wait until on_complete has returned,
+ * so memory that its `arg` points to may be freed after them; after test this
+ * memory must stay until on_complete has returned. */
 
 /* Starts an idle or completed persistent request again, on any thread. */
 xylem_status_t xylem_request_start(xylem_request_t *request);
@@ -787,25 +811,25 @@ xylem_status_t xylem_request_wait(xylem_request_t *request);
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
 
-/* The same for many requests of one context, of which NULL are passed over.
- * any: until one of them has completed, or is idle; writes which, and returns
- *      its final status. Set it to NULL, or start it again, before the next
- *      call. XYLEM_ERR_INVALID_ARG: all are NULL.
- * all: until all of them have; returns XYLEM_OK, or the final status of the
- *      first that failed. */
+/* The same for many requests of one context; entries that are NULL are skipped.
+ * any: until one of them has completed, or is idle; writes its index, and
+ *      returns its final status. Set the entry to NULL, or start the request
+ *      again, before the next call. XYLEM_ERR_INVALID_ARG: all are NULL.
+ * all: until all of them have completed; returns XYLEM_OK, or the final status
+ *      of the first in the array that failed. */
 xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
                                       size_t count, size_t *index_out);
 xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
                                       size_t count);
 
-/* Frees an idle or completed request, on any thread, although its callback may
- * not have returned yet. NULL is allowed; XYLEM_ERR_BUSY while it is active, or
- * while a trigger acts on it. */
+/* Frees an idle or completed request, on any thread, even if its callback has
+ * not returned yet. NULL is allowed; XYLEM_ERR_BUSY while the request is
+ * active, or while a trigger acts on it. */
 xylem_status_t xylem_request_free(xylem_request_t *request);
 
-/* Into how many segments the operation is cut, and the bytes of each but the
- * last. Collectives other than bcast, reduce and allreduce have one, or none.
- */
+/* The number of segments into which the operation is cut, and the bytes of each
+ * but the last. Collectives other than bcast, reduce and allreduce have one
+ * segment, or none. */
 xylem_status_t xylem_request_segments(const xylem_request_t *request,
                                       uint64_t *segments_out,
                                       size_t *segment_bytes_out);
