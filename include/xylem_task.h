@@ -9,24 +9,24 @@
 extern "C" {
 #endif
 
-/* A rank has a function run on another: it names the function by its index in a
- * table that the receiver has registered, and sends an argument block and a
- * payload along. The payload is placed first, then the task runs. Nothing runs
- * that was not registered. After XTQ: LeBeane, "Optimizing Communication for
- * Clusters of GPUs", PhD thesis, University of Texas at Austin, 2018, chapter
- * 4.
+/* A rank makes another rank, the receiver, run a function. It names the
+ * function by its index in a table that the receiver has registered, and sends
+ * an argument block and a payload along. The payload is placed first, then the
+ * task runs. A receiver runs no function that it has not registered. After XTQ:
+ * LeBeane, "Optimizing Communication for Clusters of GPUs", PhD thesis,
+ * University of Texas at Austin, 2018, chapter 4.
  *
- * Each task runs once at most; its sender is told when it has been taken, or
- * has run, or why not. After the team has failed none begins. Tasks of one
- * sender that run in the engine of one receiver and have short payloads run in
- * the order in which they were started; nothing else is said of the order.
+ * Each task runs at most once. Its sender is told when the receiver has taken
+ * it or run it, or why not. After the team has failed no task begins. Tasks
+ * with short payloads, of one sender, that run in the engine of one receiver
+ * run in the order in which they were started; other tasks run in any order.
  *
- * A receiver has room for so many tasks of each sender as it gives credits.
- * What a sender starts beyond waits at the sender. So the memory that tasks
- * take at a receiver is bounded by ranks * credits messages of about 2 KiB, and
- * as many payloads that the library has memory for. Receivers run tasks while
- * they progress: inside calls that wait, in xylem_progress, or always, with
- * XYLEM_PROGRESS=thread. docs/inside/tasks.md says how it is done. */
+ * A receiver gives each sender credits, and has room for as many tasks of the
+ * sender; further tasks wait at the sender. So tasks take at most the memory of
+ * ranks * credits messages of about 2 KiB at a receiver, and of as many
+ * payloads for which the library has the memory. Receivers run tasks while they
+ * progress: inside calls that wait, in xylem_progress, or always, with
+ * XYLEM_PROGRESS=thread. docs/inside/tasks.md describes the method. */
 #define XYLEM_TASK_ARGS_MAX    1024 /* bytes of an argument block */
 #define XYLEM_TASK_SHORT_MAX   1024 /* bytes of a payload that is short */
 #define XYLEM_TASK_CREDITS_MAX 64
@@ -34,9 +34,9 @@ extern "C" {
 
 typedef struct xylem_tasks xylem_tasks_t;
 
-/* A task that has come. It belongs to the library and is there until it has
- * ended. Arguments, and a payload where the library has the memory for it, are
- * aligned to 16 bytes. */
+/* A task that has come. It belongs to the library and stays until it has ended.
+ * Arguments are aligned to 16 bytes, and so is a payload for which the library
+ * has the memory. */
 typedef struct xylem_task {
     uint32_t source; /* rank in the team */
     uint32_t index;  /* of its entry */
@@ -46,38 +46,39 @@ typedef struct xylem_task {
     void *payload;
 } xylem_task_t;
 
-/* All of these but a function that a pool runs are called as callbacks are: on
- * the progressing thread, with no lock held; they must not block, and may start
- * operations and tasks.
+/* These functions are called as callbacks are: on the progressing thread, with
+ * no lock held. They must not block, and may start operations and tasks. Only
+ * `run` of a task that was handed over is called by the thread that runs it.
  *
- * run:       the function. Its status is the sender's, if that asks for it;
- *            what task points at must not be kept.
- * place:     memory for the payload, of task->payload_bytes that are to come,
- *            so that task->payload is NULL; it belongs to the caller. NULL:
- *            none, and the sender is told XYLEM_ERR_NO_RESOURCE.
- * hand_over: a task that is complete. Any thread runs it later, by
- *            xylem_task_run, or does itself what is to be done and calls
- *            xylem_task_end, once.
- * drop:      memory that `place` has given will not be read by a task, as the
- *            team has failed meanwhile or the entry was revoked. Comes when
- *            nothing writes to it any more: after a failure maybe only inside
- *            xylem_context_destroy.
+ * run:       runs the task. Its status is told to a sender that asks for it. It
+ *            must keep no pointer to what `task` points at.
+ * place:     returns memory for the payload, task->payload_bytes bytes, which
+ *            have not come yet (task->payload is NULL). The memory belongs to
+ *            the program. NULL: there is none, and the sender is told
+ *            XYLEM_ERR_NO_RESOURCE.
+ * hand_over: takes a task that is complete. Any thread later runs the task by
+ *            xylem_task_run; or does the work itself and calls xylem_task_end,
+ *            once.
+ * drop:      takes memory back that `place` has returned, and that no task will
+ *            read, because the team has failed or the entry was revoked. Called
+ *            when nothing writes to the memory any more; after a failure this
+ *            may be as late as inside xylem_context_destroy.
  */
 typedef xylem_status_t (*xylem_task_fn)(void *arg, const xylem_task_t *task);
 typedef void *(*xylem_task_place_fn)(void *arg, const xylem_task_t *task);
 typedef void (*xylem_task_hand_over_fn)(void *arg, xylem_task_t *task);
 typedef void (*xylem_task_drop_fn)(void *arg, void *payload, size_t bytes);
 
-/* What a task may name. At least one of run and hand_over; an entry without
- * either is a gap in the table. */
+/* An entry of a table, which tasks name. It has run or hand_over, or both; an
+ * entry without either is a gap in the table. */
 typedef struct xylem_task_entry {
     size_t struct_bytes; /* sizeof(xylem_task_entry_t) */
     xylem_task_fn run;
     xylem_task_place_fn place;         /* NULL: the library has the memory */
     xylem_task_hand_over_fn hand_over; /* NULL: runs in the engine */
     xylem_task_drop_fn drop;           /* may be NULL */
-    void *arg;                         /* handed to all */
-    /* Bytes that it takes; what is outside is refused. */
+    void *arg;                         /* handed to all of these */
+    /* The bytes that it accepts; tasks with fewer or more are refused. */
     size_t args_min, args_max; /* up to XYLEM_TASK_ARGS_MAX */
     size_t payload_min, payload_max;
 } xylem_task_entry_t;
@@ -95,12 +96,12 @@ typedef struct xylem_tasks_params {
 } xylem_tasks_params_t;
 #define XYLEM_TASKS_PARAMS_INIT XYLEM_INIT_(xylem_tasks_params_t)
 
-/* Registers this rank's table and learns where those of the others are.
- * Collective over the team, which fails with its tasks, and they with it; in
- * the order of its other operations. The i-form writes *tasks_out when its
- * request completes. As soon as a rank has its handle it may send to all, and
- * be sent tasks. `params` may be NULL: this rank only sends. Returns owned
- * (give up with xylem_tasks_close). */
+/* Registers this rank's table, and learns where the other ranks' tables are.
+ * Collective over the team, in the order of its other operations. If the team
+ * fails its tasks fail, and the other way round. The i-form writes *tasks_out
+ * when its request completes. As soon as a rank has its handle, it may send
+ * tasks to all ranks, and get tasks from them. `params` may be NULL: this rank
+ * only sends. Returns owned (give up with xylem_tasks_close). */
 xylem_status_t xylem_tasks_open(xylem_team_t *team,
                                 const xylem_tasks_params_t *params,
                                 xylem_tasks_t **tasks_out);
@@ -109,31 +110,31 @@ xylem_status_t xylem_tasks_iopen(xylem_team_t *team,
                                  xylem_tasks_t **tasks_out,
                                  xylem_request_t **request_out);
 
-/* Waits until the tasks of all ranks have run, meanwhile runs those that come,
- * and gives the handle up. Collective, as the call before. Tasks that were
- * handed over must be ended by others meanwhile. XYLEM_ERR_BUSY, and nothing
- * happens, while a request of this rank's tasks is active. The handle is gone
- * also where the team has failed, which the status then says. NULL is allowed
- * with the first, and does nothing. */
+/* Waits until the tasks of all ranks have run, running those that come
+ * meanwhile, and gives the handle up. Collective, as the call before. Other
+ * threads must end the tasks that were handed over to them meanwhile.
+ * XYLEM_ERR_BUSY, and nothing happens, while a request of this rank's tasks is
+ * active. If the team has failed, the status says so, and the handle is given
+ * up all the same. xylem_tasks_close accepts NULL. */
 xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks);
 xylem_status_t xylem_tasks_iclose(xylem_tasks_t *tasks,
                                   xylem_request_t **request_out);
 
-/* From now on no task of the entry begins on this rank; senders are told
- * XYLEM_ERR_REVOKED. XYLEM_TASK_ALL: of any entry. XYLEM_IN_PROGRESS: some are
- * under way still, and may use what the entry names; calling again tells. Any
- * thread, also inside a task. */
+/* From now on no task of entry `index` begins on this rank; senders are told
+ * XYLEM_ERR_REVOKED. XYLEM_TASK_ALL: no task of any entry. XYLEM_IN_PROGRESS:
+ * some tasks are still under way, and may use what the entry names; a further
+ * call tells whether they have ended. Any thread, also inside a task. */
 xylem_status_t xylem_tasks_revoke(xylem_tasks_t *tasks, uint32_t index);
 
-/* The request completes when the task has run, with the status that its
- * function has returned; without the flag as soon as the receiver has taken it,
- * with XYLEM_OK, unless it ran at once. */
+/* The request completes when the task has run, with the status that the task's
+ * function has returned. Without this flag it completes with XYLEM_OK as soon
+ * as the receiver has taken the task, unless the task ran at once. */
 #define XYLEM_FLAG_RAN 16u
-/* Where the receiver has no credit left the request completes at once, with
- * XYLEM_ERR_NO_RESOURCE; without the flag it waits for credit. */
+/* If this rank has no credit left with the receiver, the request completes at
+ * once, with XYLEM_ERR_NO_RESOURCE; without this flag it waits for credit. */
 #define XYLEM_FLAG_NO_WAIT 32u
 
-/* What is sent to whom. */
+/* A task to be sent. */
 typedef struct xylem_task_args {
     size_t struct_bytes; /* sizeof(xylem_task_args_t) */
     uint32_t rank;       /* of the team; may be this one */
@@ -154,9 +155,10 @@ typedef struct xylem_task_args {
  *                          shorter than the entry takes
  *   XYLEM_ERR_TRUNCATED    something is longer than the entry takes
  *   XYLEM_ERR_REVOKED      the receiver has revoked the entry
- *   XYLEM_ERR_NO_RESOURCE  the receiver had no place for the payload; or no
- *                          credit, with XYLEM_FLAG_NO_WAIT
- *   XYLEM_ERR_NO_MEMORY    the same, of the library's memory
+ *   XYLEM_ERR_NO_RESOURCE  the receiver's `place` gave no memory for the
+ *                          payload; or there was no credit, with
+ *                          XYLEM_FLAG_NO_WAIT
+ *   XYLEM_ERR_NO_MEMORY    the library had no memory for the payload
  *   another                that of the task's function; or that with which the
  *                          team has failed, and the task may have run or not
  * request_out may be NULL with XYLEM_FLAG_AUTOFREE. Returns owned (free with
@@ -171,16 +173,17 @@ xylem_status_t xylem_task_call(xylem_tasks_t *tasks, uint32_t rank,
                                size_t args_bytes, const void *payload,
                                size_t payload_bytes);
 
-/* Of a task that was handed over: runs its function on this thread and ends it;
- * or ends it with a status for its sender (XYLEM_IN_PROGRESS is none). Any
- * thread, also inside hand_over; once. It is gone then. A context with tasks
- * that have not ended cannot be destroyed (XYLEM_ERR_BUSY). */
+/* For a task that was handed over. run: runs its function on this thread, and
+ * ends it. end: ends it with a status for its sender, which must not be
+ * XYLEM_IN_PROGRESS. Any thread, also inside hand_over. One call of one of the
+ * two, after which the task is gone. A context with tasks that have not ended
+ * cannot be destroyed (XYLEM_ERR_BUSY). */
 void xylem_task_run(xylem_task_t *task);
 void xylem_task_end(xylem_task_t *task, xylem_status_t status);
 
-/* A kernel of a GPU as what a task runs. Its only parameter is an
- * xylem_device_task_t by value (xylem_device.h); the task ends, for its sender,
- * when the kernel has ended. */
+/* A kernel of a GPU that a task runs in place of a function. Its only parameter
+ * is an xylem_device_task_t by value (xylem_device.h); the task ends, for its
+ * sender, when the kernel has ended. */
 typedef struct xylem_kernel xylem_kernel_t;
 
 typedef struct xylem_kernel_args {
@@ -189,7 +192,7 @@ typedef struct xylem_kernel_args {
     uint32_t grid[3], block[3]; /* 0: 1 */
     uint32_t shared_bytes;
     int device;
-    uint32_t streams; /* so many tasks run side by side; up to 16; 0: 1 */
+    uint32_t streams; /* tasks that may run side by side; up to 16; 0: 1 */
 } xylem_kernel_args_t;
 #define XYLEM_KERNEL_ARGS_INIT XYLEM_INIT_(xylem_kernel_args_t)
 
@@ -197,8 +200,8 @@ typedef struct xylem_kernel_args {
  *          libxylem-cuda. Returns owned (free with xylem_kernel_destroy).
  * entry:   fills in run, place, hand_over, drop and arg of an entry whose
  *          bounds the caller sets; payloads come into pinned memory.
- * destroy: after the table has been closed. XYLEM_ERR_BUSY: tasks run still.
- *          NULL is allowed. */
+ * destroy: after the table has been closed. XYLEM_ERR_BUSY: tasks are still
+ *          running. NULL is allowed. */
 xylem_status_t xylem_kernel_create(xylem_context_t *context,
                                    const xylem_kernel_args_t *args,
                                    xylem_kernel_t **kernel_out);
@@ -206,15 +209,16 @@ xylem_status_t xylem_kernel_entry(xylem_kernel_t *kernel,
                                   xylem_task_entry_t *entry);
 xylem_status_t xylem_kernel_destroy(xylem_kernel_t *kernel);
 
-/* A kernel that stays on its GPU and runs tasks without being launched for
- * each: a task costs two looks over the bus and no launch. The program launches
- * it, with a grid of `workers` blocks that all find room on the GPU at once;
- * each calls xylem_device_serve (xylem_device.h) with a table of the functions
- * that it can run. Only those run, and of them only what entries name. It
- * occupies its blocks' part of the GPU for as long as it stays, and shares the
- * GPU with kernels of other processes by turns of milliseconds unless that is
- * by MPS: so nothing of the library's starts one. Threads of the host may stand
- * for the blocks. As long as there is one whoever progresses does not sleep.
+/* A resident kernel stays on its GPU and runs tasks without a launch for each:
+ * a task costs two looks over the bus. The program launches the kernel, with a
+ * grid of `workers` blocks that all find room on the GPU at once. Each block
+ * calls xylem_device_serve (xylem_device.h) with a table of the functions that
+ * it can run; tasks reach only functions that entries name. The kernel occupies
+ * its blocks' part of the GPU for as long as it stays. It shares the GPU with
+ * kernels of other processes by turns of milliseconds, unless they share it
+ * through MPS; so the library never launches one by itself. Threads of the host
+ * may stand for the blocks. As long as there is a resident kernel, the
+ * progressing thread does not sleep.
  *
  * Tasks wait while no block is free or none has come. A kernel that has found
  * no task for some time may end, and be launched again. */
@@ -224,28 +228,30 @@ struct xylem_device_resident;
 typedef struct xylem_resident_args {
     size_t struct_bytes; /* sizeof(xylem_resident_args_t) */
     uint32_t workers;    /* 1 ... 256; 0: 1 */
-    uint32_t functions;  /* that there are in the table; 1 ... 65,535 */
+    uint32_t functions;  /* their number in the table; 1 ... 65,535 */
     /* xylem_resident_bytes(workers) bytes that the device reaches (pinned),
-     * aligned to 128 bytes; borrowed until it is destroyed. NULL: memory of the
-     * library's, for threads of the host. */
+     * aligned to 128 bytes; borrowed until xylem_resident_destroy. NULL: memory
+     * of the library's, for threads of the host. */
     void *memory;
 } xylem_resident_args_t;
 #define XYLEM_RESIDENT_ARGS_INIT XYLEM_INIT_(xylem_resident_args_t)
 
 size_t xylem_resident_bytes(uint32_t workers);
 
-/* create:  any thread. Returns owned (free with xylem_resident_destroy, before
- *          the context, which is XYLEM_ERR_BUSY until then).
- * queue:   for the kernel: *queue with its struct_bytes set is filled in.
- * entry:   fills in run, place, hand_over, drop and arg of an entry that is
- *          function `function` of the table, and whose bounds the caller sets.
- *          Where there is a GPU payloads come into pinned memory.
- * end:     no task begins any more: those that wait end with
- *          XYLEM_ERR_REVOKED, as do those to come, what runs goes on, and then
- *          each block leaves; progress until the kernel has ended. `lost`:
- *          XYLEM_OK; or the kernel is gone without a word (a fault of the GPU,
- *          whose blocks will not write any more), and what was given to it ends
- *          with this status.
+/* create:  any thread. Returns owned (free with xylem_resident_destroy; until
+ *          then xylem_context_destroy returns XYLEM_ERR_BUSY).
+ * queue:   fills in *queue, whose struct_bytes the caller has set, for the
+ *          kernel.
+ * entry:   fills in run, place, hand_over, drop and arg of an entry, whose
+ *          bounds the caller sets, so that the entry stands for function
+ *          `function` of the kernel's table. If there is a GPU, payloads come
+ *          into pinned memory.
+ * end:     no task begins any more: tasks that wait and tasks to come end with
+ *          XYLEM_ERR_REVOKED. Tasks that run go on, and then each block leaves.
+ *          The program progresses until the kernel has ended. `lost`: XYLEM_OK;
+ *          or a status with which the tasks end that the kernel was given,
+ *          because a fault of the GPU has ended the kernel and its blocks will
+ *          not write any more.
  * destroy: after the table has been closed. XYLEM_ERR_BUSY: tasks wait or run,
  *          or blocks have not left. NULL is allowed. */
 xylem_status_t xylem_resident_create(xylem_context_t *context,
