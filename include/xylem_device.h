@@ -6,27 +6,28 @@
  *
  * Many threads write records into a queue (xylem_proxy_create) without a lock;
  * the library's progressing thread reads them, and counts up the trigger that
- * the program has bound to the record's tag. A full queue makes who posts try
- * again, at most as often as it says, so that no kernel hangs when nobody reads
- * any more.
+ * the program has bound to the record's tag. If the queue is full, a posting
+ * thread tries again, at most as often as its call says, so that no kernel
+ * hangs when nobody reads the queue any more.
  *
- *   places->claimed++            a place, as long as that was less than tail +
- *                                records; else taken back, there is none
- *   ticket t = places->head++    of those who have a place: no two wait for
- *                                each other, however many post at once
- *   records[t % records]         both words have the lap, 1 in even laps, 0 in
- *                                odd ones: none has to be written first
- *   tail                         written by the host: what it has read
+ *   places->claimed++            claims a place if it was less than tail +
+ *                                records; else the thread takes its claim back
+ *   ticket t = places->head++    drawn by threads with a place; however many
+ *                                post at once, none waits for another
+ *   records[t % records]         both words have the lap bit, 1 in even laps, 0
+ *                                in odd ones, so either may be written first
+ *   tail                         records that the host has read; it writes this
  *
- * Memory scopes. A record is released to the system: what the posting thread
- * has written before, or has seen by an acquire, is visible to the host, to
- * other devices and to the network when the operation begins. Threads of a
- * block come together by the block's barrier first (xylem_device_block_post),
- * those of a kernel by a counter (xylem_device_count), which acquires and
- * releases in the device's scope. xylem_device_wait acquires from the system:
- * what the operation has brought is visible then to the thread that waited, and
- * by a barrier to its block; it is read by ordinary loads, but not by those of
- * the read-only cache.
+ * Memory scopes. A record is released to the system: data that the posting
+ * thread has written before, or has seen by an acquire, are visible to the
+ * host, to other devices and to the network when the operation begins. The
+ * threads of a block meet at the block's barrier first
+ * (xylem_device_block_post), the threads of a kernel at a counter
+ * (xylem_device_count), which acquires and releases in the device's scope.
+ * xylem_device_wait acquires from the system: data that the operation has
+ * brought are then visible to the thread that waited, and after a barrier to
+ * its block. Ordinary loads may read them, but not loads through the read-only
+ * cache.
  *
  * Functions return values of xylem_status_t. */
 #ifndef XYLEM_DEVICE_H

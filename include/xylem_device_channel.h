@@ -1,35 +1,35 @@
-/* xylem_device_channel.h: short messages between kernels, of xylem_device.h, by
- * which programs have it. */
+/* xylem_device_channel.h: short messages between kernels. A part of
+ * xylem_device.h, which programs include. */
 #ifndef XYLEM_DEVICE_CHANNEL_H
 #define XYLEM_DEVICE_CHANNEL_H
 
 #include "xylem_device_core.h"
 
-/* Short messages whose words carry their round: each line of 16 bytes has 8 of
- * data and twice the number of the round, so that no signal comes behind the
- * data, and no fence, which takes longer than the journey. What is put is the
- * message alone: other memory that was written before is not ordered (for that,
- * xylem_device_signal).
+/* Short messages whose words carry their round: each line of 16 bytes has 8
+ * bytes of data and twice the number of the round. So a message needs no signal
+ * behind the data, and no fence, which would take longer than the journey. A
+ * put makes the message alone visible, and not other memory that was written
+ * before (for that, use xylem_device_signal).
  *
- * A channel is what one block (warp, thread) of a peer and one of another send
- * each other: of up to `bytes` bytes (a multiple of 8) a message, so many
- * messages under way in each direction as there are `slots` (with 0 puts and
- * gets return XYLEM_ERR_INVALID_ARG). It has
- * xylem_device_channel_bytes at `at` (a multiple of 16) in the memory of both,
- * behind what xylem_device_peers_bytes is for, if that is used, and 0 before
- * its first use:
+ * A channel carries messages between one block (warp, thread) of a peer and one
+ * of another peer. A message has up to `bytes` bytes (a multiple of 8), and
+ * `slots` messages may be under way in each direction (if `slots` is 0, puts
+ * and gets return XYLEM_ERR_INVALID_ARG). A channel takes
+ * xylem_device_channel_bytes bytes at `at` (a multiple of 16) in the memory of
+ * both peers, which are 0 before its first use, and lie behind those of
+ * xylem_device_peers_bytes if barriers or sums are used:
  *
  *   the last round of this side's that the other has got       16 bytes
  *   slots[slot][line], written by the other: round r in slot r % slots
  *
- * Each direction counts rounds 1 ... 2^32 - 1 of its own, one by one; they go
- * on from kernel to kernel. */
+ * Each direction counts rounds 1 ... 2^32 - 1 of its own, one by one; the
+ * rounds go on from kernel to kernel. */
 typedef struct xylem_device_line {
     uint64_t low, high; /* round: 32 bits, data: 32 bits */
 } xylem_device_line_t;
 
 typedef struct xylem_device_channel {
-    uint64_t *got;  /* the round up to which the other side has what I put */
+    uint64_t *got;  /* the last round of this side that the other has got */
     uint64_t *tell; /* the same word of the other side */
     xylem_device_line_t *to;
     const xylem_device_line_t *from;
@@ -42,7 +42,7 @@ XYLEM_DEVICE_FN_ size_t xylem_device_channel_bytes(uint32_t bytes,
     return sizeof(xylem_device_line_t) * (1 + (size_t)slots * (bytes / 8));
 }
 
-/* A channel to peer `other`, who names the same `at`, `bytes` and `slots`. */
+/* A channel to peer `other`, which names the same `at`, `bytes` and `slots`. */
 XYLEM_DEVICE_FN_ xylem_device_channel_t
 xylem_device_channel_to(const xylem_device_peers_t *peers, uint32_t other,
                         size_t at, uint32_t bytes, uint32_t slots)
@@ -60,7 +60,7 @@ xylem_device_channel_to(const xylem_device_peers_t *peers, uint32_t other,
     return channel;
 }
 
-/* Each word is there by itself: the order within a line does not matter. */
+/* Each word carries the round, so the order within a line does not matter. */
 XYLEM_DEVICE_FN_ void xylem_device_put_line_(xylem_device_line_t *to,
                                              uint64_t data, uint64_t round)
 {
@@ -94,7 +94,7 @@ xylem_device_see_line_(const xylem_device_line_t *from)
     return line;
 }
 
-/* Whether the slot of `round` is free. */
+/* Waits until the slot of `round` is free. */
 XYLEM_DEVICE_FN_ int
 xylem_device_channel_room_(const xylem_device_channel_t *channel,
                            uint32_t round, uint64_t tries)
@@ -108,7 +108,7 @@ xylem_device_channel_room_(const xylem_device_channel_t *channel,
     return XYLEM_OK;
 }
 
-/* Lines first, first + stride, ... of those of a message. */
+/* Writes lines first, first + stride, ... of a message. */
 XYLEM_DEVICE_FN_ void
 xylem_device_put_lines_(const xylem_device_channel_t *channel,
                         const uint64_t *data, uint32_t bytes, uint32_t round,
@@ -122,7 +122,8 @@ xylem_device_put_lines_(const xylem_device_channel_t *channel,
         xylem_device_put_line_(&to[i], data[i], round);
 }
 
-/* Looks at four lines at a time, so that their journeys are one. */
+/* Reads lines first, first + stride, ... of a message. Looks at four lines at a
+ * time, whose journeys over the link then overlap. */
 XYLEM_DEVICE_FN_ int
 xylem_device_get_lines_(const xylem_device_channel_t *channel, uint64_t *data,
                         uint32_t bytes, uint32_t round, uint32_t first,
@@ -155,12 +156,13 @@ xylem_device_get_lines_(const xylem_device_channel_t *channel, uint64_t *data,
     return XYLEM_OK;
 }
 
-/* Of one thread. put: message `round` of this side, `bytes` bytes (a multiple
- * of 8, not more than the channel's), aligned to 8; XYLEM_ERR_TIMED_OUT: the
- * other side has not got round `round` - slots, seen so often, and nothing has
- * happened. get: message `round` of the other side, as many bytes as were put,
- * and its slot is free; XYLEM_ERR_TIMED_OUT: it is not there, the call may be
- * repeated, and *data is undefined. */
+/* Called by one thread. put: sends message `round` of this side, `bytes` bytes
+ * (a multiple of 8, not more than the channel's), aligned to 8.
+ * XYLEM_ERR_TIMED_OUT: in `tries` + 1 looks the other side had not got round
+ * `round` - slots, and nothing has happened. get: takes message `round` of the
+ * other side, as many bytes as were put, and frees its slot.
+ * XYLEM_ERR_TIMED_OUT: the message is not there, the call may be repeated, and
+ * *data is undefined. */
 XYLEM_DEVICE_FN_ int
 xylem_device_channel_put(const xylem_device_channel_t *channel,
                          const void *data, uint32_t bytes, uint32_t round,
@@ -174,8 +176,8 @@ xylem_device_channel_put(const xylem_device_channel_t *channel,
     return status;
 }
 
-/* Nothing is ordered by what it tells: a slot that is written too early would
- * have another round than its reader looks for. */
+/* The word that frees the slot orders nothing: in a slot that was written too
+ * early the reader would find another round than it looks for. */
 XYLEM_DEVICE_FN_ int
 xylem_device_channel_get(const xylem_device_channel_t *channel, void *data,
                          uint32_t bytes, uint32_t round, uint64_t tries)
@@ -188,9 +190,10 @@ xylem_device_channel_get(const xylem_device_channel_t *channel, void *data,
     return status;
 }
 
-/* Messages of a channel by all threads of a block: `data` is what all of them
- * reach. put: what any of them has written there is sent; whoever changes it
- * afterwards has the block meet before. get: it is there for all of them. */
+/* Messages of a channel by all threads of a block, all of which reach `data`.
+ * put: sends data that any of these threads has written there; before a thread
+ * changes the data again, the block has to meet at a barrier. get: the message
+ * is there for all of the threads. */
 XYLEM_DEVICE_FN_ int
 xylem_device_channel_block_room_(const xylem_device_channel_t *channel,
                                  uint32_t round, uint64_t tries)

@@ -1,5 +1,5 @@
-/* xylem_device_core.h: memory, triggers, and peers, of xylem_device.h, by which
- * programs have it. */
+/* xylem_device_core.h: memory, triggers and peers. A part of xylem_device.h,
+ * which programs include. */
 #ifndef XYLEM_DEVICE_CORE_H
 #define XYLEM_DEVICE_CORE_H
 
@@ -11,7 +11,8 @@
 #define XYLEM_DEVICE_FN_ static inline
 #endif
 
-/* What tests let happen between two steps. */
+/* Runs before each access to shared memory. Tests define it, to let other
+ * threads go on there. */
 #ifndef XYLEM_DEVICE_STEP_
 #define XYLEM_DEVICE_STEP_() ((void)0)
 #endif
@@ -21,16 +22,16 @@ typedef struct xylem_device_record {
     uint64_t count; /* lap: 1 bit, count: 63 bits */
 } xylem_device_record_t;
 
-/* What those who post share: in the device's memory where that is closer. */
+/* Shared by posting threads; best in the device's memory if they run there. */
 typedef struct xylem_device_places {
     uint64_t
         claimed;   /* places; for a moment too many while the queue is full */
     uint64_t head; /* the next ticket */
-    uint64_t seen; /* a tail that one of them has read */
+    uint64_t seen; /* a tail that one of the threads has read */
     uint64_t unused;
 } xylem_device_places_t;
 
-/* A queue as those who post see it; copied into a kernel's arguments. */
+/* A queue as posting threads see it; copied into a kernel's arguments. */
 typedef struct xylem_device_queue {
     size_t struct_bytes; /* sizeof(xylem_device_queue_t) */
     xylem_device_record_t *records;
@@ -39,16 +40,17 @@ typedef struct xylem_device_queue {
     uint64_t mask; /* records - 1 */
 } xylem_device_queue_t;
 
-/* What one of many who wait for the same word has seen of it: in the device's
- * memory, or shared by threads of the host; 0 before its first use, and again
- * when its word is. */
+/* For many threads that wait for the same word: one of them looks at the word,
+ * and tells the others here. Lies in the device's memory, or is shared by
+ * threads of the host; 0 before its first use, and set to 0 again when its word
+ * is. */
 typedef struct xylem_device_relay {
-    uint64_t seen;
-    uint64_t is_watched; /* one of them looks at the word */
+    uint64_t seen;       /* the word, as it was last seen */
+    uint64_t is_watched; /* 1: a thread looks at the word */
 } xylem_device_relay_t;
 
-/* In the device's memory, or shared by threads of the host; 0 before its first
- * use. */
+/* A counter in the device's memory, or shared by threads of the host; 0 before
+ * its first use. */
 typedef struct xylem_device_counter {
     uint64_t count;
 } xylem_device_counter_t;
@@ -56,7 +58,8 @@ typedef struct xylem_device_counter {
 /* ------------------------------------------------------------------------ */
 /* Memory                                                                   */
 
-/* sys: the host and all devices; gpu: this device, or the host's threads. */
+/* The scope of an access is `sys`, the host and all devices; or `gpu`, this
+ * device, or the threads of the host. */
 
 XYLEM_DEVICE_FN_ uint64_t xylem_device_load_sys_(const uint64_t *from)
 {
@@ -101,7 +104,7 @@ XYLEM_DEVICE_FN_ void xylem_device_store_gpu_(uint64_t *to, uint64_t value)
 #endif
 }
 
-/* In system scope; these order nothing. */
+/* Accesses in system scope that order nothing. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_load_relaxed_(const uint64_t *from)
 {
     uint64_t value;
@@ -129,7 +132,7 @@ XYLEM_DEVICE_FN_ void xylem_device_store_relaxed_(uint64_t *to, uint64_t value)
 #endif
 }
 
-/* What it was; orders nothing. */
+/* Adds `n`. Returns the value before; orders nothing. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_draw_gpu_(uint64_t *place, uint64_t n)
 {
     XYLEM_DEVICE_STEP_();
@@ -148,7 +151,7 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_draw_gpu_(uint64_t *place, uint64_t n)
 #endif
 }
 
-/* What it was. */
+/* Stores `value`. Returns the value before; acquires. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_swap_gpu_(uint64_t *place,
                                                  uint64_t value)
 {
@@ -168,7 +171,7 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_swap_gpu_(uint64_t *place,
 #endif
 }
 
-/* What it was. */
+/* Adds `n`. Returns the value before; acquires and releases. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_add_gpu_(uint64_t *place, uint64_t n)
 {
     XYLEM_DEVICE_STEP_();
@@ -187,8 +190,8 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_add_gpu_(uint64_t *place, uint64_t n)
 #endif
 }
 
-/* A record of two words with the same lap; each may be read first. Partner: the
- * host's acquires. */
+/* Writes a record, whose two words have the same lap; either word may be read
+ * first. Partner: the host's acquires. */
 XYLEM_DEVICE_FN_ void xylem_device_write_(xylem_device_record_t *record,
                                           uint64_t what, uint64_t count)
 {
@@ -204,7 +207,7 @@ XYLEM_DEVICE_FN_ void xylem_device_write_(xylem_device_record_t *record,
 #endif
 }
 
-/* Between two tries. */
+/* Rests between two tries. */
 XYLEM_DEVICE_FN_ void xylem_device_rest_(void)
 {
 #ifdef __CUDA_ARCH__
@@ -223,7 +226,8 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_lap_(uint64_t ticket, uint64_t mask)
     return (ticket & (mask + 1)) == 0 ? (uint64_t)1 << 63 : 0;
 }
 
-/* Whether number `n` has a place, as far as is known; *seen: a tail. */
+/* 1: claim or ticket `n` has a place. *seen is a tail that was read before; if
+ * that does not suffice, this reads the tail again. */
 XYLEM_DEVICE_FN_ int xylem_device_has_place_(const xylem_device_queue_t *queue,
                                              uint64_t n, uint64_t *seen)
 {
@@ -236,15 +240,15 @@ XYLEM_DEVICE_FN_ int xylem_device_has_place_(const xylem_device_queue_t *queue,
     return 1;
 }
 
-/* A ticket of the queue's, or UINT64_MAX: there is no place. Each claim that is
- * kept has seen less than tail + records before it, and there are no more
- * tickets than claims that are kept: so the ticket's place is free. */
+/* Draws a ticket; UINT64_MAX: there is no place. A thread keeps its claim if
+ * fewer than tail + records claims came before it, and there are no more
+ * tickets than kept claims: so the ticket's place is free. */
 XYLEM_DEVICE_FN_ uint64_t
 xylem_device_ticket_(const xylem_device_queue_t *queue)
 {
     xylem_device_places_t *places = queue->places;
     uint64_t claimed = xylem_device_draw_gpu_(&places->claimed, 1), ticket;
-    /* Whoever has stored it had acquired the host's tail. */
+    /* The thread that has stored it had acquired the host's tail. */
     uint64_t seen = xylem_device_load_gpu_(&places->seen);
 
     if (!xylem_device_has_place_(queue, claimed, &seen)) {
@@ -252,14 +256,15 @@ xylem_device_ticket_(const xylem_device_queue_t *queue)
         return UINT64_MAX;
     }
     ticket = xylem_device_draw_gpu_(&places->head, 1);
-    /* Who claimed later may have drawn first, and have seen a newer tail. */
+    /* A thread that claimed later may have drawn first, by a newer tail. */
     while (!xylem_device_has_place_(queue, ticket, &seen))
         ;
     return ticket;
 }
 
-/* The same after a claim that was not kept: while the queue is full nobody
- * claims, so that claims that are taken back keep nobody out for long. */
+/* The same after a claim that was taken back. While the queue is full the
+ * thread makes no further claim, so that claims which are taken back keep no
+ * other thread out for long. */
 XYLEM_DEVICE_FN_ uint64_t
 xylem_device_ticket_again_(const xylem_device_queue_t *queue)
 {
@@ -272,8 +277,8 @@ xylem_device_ticket_again_(const xylem_device_queue_t *queue)
 }
 
 /* Counts up counter `index` of the trigger that is bound to `tag` by `count`.
- * Tries `tries` times more while the queue is full, then XYLEM_ERR_TIMED_OUT,
- * and nothing has happened. */
+ * If the queue is full, tries `tries` times more. XYLEM_ERR_TIMED_OUT: it
+ * stayed full, and nothing has happened. */
 XYLEM_DEVICE_FN_ int xylem_device_post(const xylem_device_queue_t *queue,
                                        uint32_t tag, uint32_t index,
                                        uint64_t count, uint64_t tries)
@@ -294,9 +299,9 @@ XYLEM_DEVICE_FN_ int xylem_device_post(const xylem_device_queue_t *queue,
 }
 
 /* Counts by `n` on the device, and posts a count of 1 for each multiple of
- * `threshold` that is passed: so one record tells of many threads, warps or
- * blocks. XYLEM_ERR_TIMED_OUT: the threshold is passed, and the caller has to
- * post that itself. */
+ * `threshold` that this passes, so that one record tells of many threads, warps
+ * or blocks. XYLEM_ERR_TIMED_OUT: a multiple was passed but not posted; the
+ * caller has to post it. */
 XYLEM_DEVICE_FN_ int xylem_device_count(const xylem_device_queue_t *queue,
                                         xylem_device_counter_t *counter,
                                         uint64_t n, uint64_t threshold,
@@ -310,9 +315,9 @@ XYLEM_DEVICE_FN_ int xylem_device_count(const xylem_device_queue_t *queue,
                       : xylem_device_post(queue, tag, index, times, tries);
 }
 
-/* Until a word (xylem_trigger_args_t) says that the action was done `times`
- * times, or the status with which it failed; looks `tries` times more, then
- * XYLEM_ERR_TIMED_OUT. */
+/* Waits until a word (xylem_trigger_args_t) says that the action was done
+ * `times` times, or has failed, and returns the status. Looks at the word at
+ * most `tries` + 1 times, then returns XYLEM_ERR_TIMED_OUT. */
 XYLEM_DEVICE_FN_ int xylem_device_wait(const uint64_t *word, uint64_t times,
                                        uint64_t tries)
 {
@@ -333,9 +338,9 @@ XYLEM_DEVICE_FN_ int xylem_device_has_(uint64_t seen, uint64_t times)
     return (seen & 0xff) != XYLEM_OK || seen >> 8 >= times;
 }
 
-/* The same for many threads at once. Looking at memory of the host takes a
- * microsecond, and looks of many at one word take turns: so one of those who
- * wait looks at it, and the others look at the relay. */
+/* The same for many threads at once. A look at memory of the host takes a
+ * microsecond, and looks of many threads at one word take turns. So one of the
+ * threads that wait looks at the word, and the others look at the relay. */
 XYLEM_DEVICE_FN_ int xylem_device_wait_relayed(xylem_device_relay_t *relay,
                                                const uint64_t *word,
                                                uint64_t times, uint64_t tries)
@@ -345,7 +350,7 @@ XYLEM_DEVICE_FN_ int xylem_device_wait_relayed(xylem_device_relay_t *relay,
     while (!xylem_device_has_(seen, times) && tries != 0) {
         if (xylem_device_load_gpu_(&relay->is_watched) == 0 &&
             xylem_device_swap_gpu_(&relay->is_watched, 1) == 0) {
-            /* Nobody else writes to it meanwhile. */
+            /* No other thread writes to `seen` meanwhile. */
             was = xylem_device_load_gpu_(&relay->seen);
             for (seen = was; !xylem_device_has_(seen, times) && tries != 0;
                  tries--) {
@@ -366,7 +371,8 @@ XYLEM_DEVICE_FN_ int xylem_device_wait_relayed(xylem_device_relay_t *relay,
     return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
 }
 
-/* Both: whatever is bound to `tag` is begun, and done when this returns. */
+/* Posts a count of 1 and waits: begins the action that is bound to `tag`, which
+ * is done when this returns XYLEM_OK. */
 XYLEM_DEVICE_FN_ int xylem_device_run(const xylem_device_queue_t *queue,
                                       uint32_t tag, const uint64_t *word,
                                       uint64_t times, uint64_t tries)
@@ -379,17 +385,17 @@ XYLEM_DEVICE_FN_ int xylem_device_run(const xylem_device_queue_t *queue,
 /* ------------------------------------------------------------------------ */
 /* Peers: GPUs of a node, or threads of the host                            */
 
-/* By xylem_peers_open; copied into a kernel's arguments. */
+/* Filled in by xylem_peers_open; copied into a kernel's arguments. */
 typedef struct xylem_device_peers {
     size_t struct_bytes; /* sizeof(xylem_device_peers_t) */
-    size_t bytes;        /* of each one's memory */
+    size_t bytes;        /* of each peer's memory */
     uint32_t rank, ranks;
     void *memory[XYLEM_PEERS_MAX];
 } xylem_device_peers_t;
 
-/* Counts up a word in a peer's memory: what this thread has written there
- * before is visible to whoever sees it. Waited for by xylem_device_wait. No
- * host, no proxy. */
+/* Counts up a word in a peer's memory, without host or proxy. Data that this
+ * thread has written there before are visible to a thread that sees the count,
+ * for which it waits by xylem_device_wait. */
 XYLEM_DEVICE_FN_ void xylem_device_signal(uint64_t *word, uint64_t times)
 {
     XYLEM_DEVICE_STEP_();
@@ -413,19 +419,21 @@ XYLEM_DEVICE_FN_ void xylem_device_store_sys_(uint64_t *to, uint64_t value)
 #endif
 }
 
-/* In front of each peer's memory: words of the barrier, then of the sums, two
- * rounds of a word per rank and element. */
+/* The bytes at the beginning of each peer's memory that barriers and sums use:
+ * words of the barrier, then for two rounds of the sums a word per rank and
+ * element. */
 XYLEM_DEVICE_FN_ size_t xylem_device_peers_bytes(uint32_t ranks,
                                                  uint32_t elements)
 {
     return (XYLEM_PEERS_MAX + 2 * (size_t)ranks * elements) * sizeof(uint64_t);
 }
 
-/* Of one thread of each peer: all have come to round `round` (1, 2, ...), and
- * what they wrote before is visible. Looks `tries` times at each, then
- * XYLEM_ERR_TIMED_OUT: the call may be repeated, and writes its word to all
- * once more. So a peer's memory stays until every peer's last call has
- * returned, not only its own. */
+/* Called by one thread of each peer. XYLEM_OK: all peers have come to round
+ * `round` (1, 2, ...), and data that they wrote before are visible. Looks
+ * `tries` + 1 times at each peer's word. XYLEM_ERR_TIMED_OUT: some peer has not
+ * come; the call may be repeated, and writes its word to all peers once more.
+ * So a peer's memory must stay until every peer's last call has returned, and
+ * not only the peer's own. */
 XYLEM_DEVICE_FN_ int
 xylem_device_peers_barrier(const xylem_device_peers_t *peers, uint64_t round,
                            uint64_t tries)
@@ -446,12 +454,12 @@ xylem_device_peers_barrier(const xylem_device_peers_t *peers, uint64_t round,
     return XYLEM_OK;
 }
 
-/* Element `i` of `elements`, of one thread of each peer: *value becomes the sum
- * of all ranks' in the order of ranks, the same bits everywhere. A word carries
- * an element and the number of its round (1 ... 2^32 - 1), so that it needs no
- * other signal; two rounds have places of their own, as whoever is in round n
- * has everybody's element of round n - 1. XYLEM_ERR_TIMED_OUT: as above, and
- * *value is as it was. */
+/* Called by one thread of each peer for element `i` of `elements`: *value
+ * becomes the sum of all ranks' values in the order of ranks, with the same
+ * bits on all. A word carries an element and the number of its round (1 ...
+ * 2^32 - 1), and needs no other signal. Two rounds have places of their own; a
+ * peer in round n has all peers' elements of round n - 1. XYLEM_ERR_TIMED_OUT:
+ * as above, and *value is unchanged. */
 XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
                                             float *value, uint32_t i,
                                             uint32_t elements, uint32_t round,
@@ -498,10 +506,10 @@ XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
 /* ------------------------------------------------------------------------ */
 /* Warps and blocks                                                         */
 
-/* The same for all threads of a warp, or of a block of one, two or three
- * dimensions, which call it together: what each of them has written before is
- * covered, one of them acts, and all get its status. On the host a thread is a
- * block. */
+/* The same functions for all threads of a warp, or of a block of one, two or
+ * three dimensions, which make the call together. They cover data that any of
+ * these threads has written before; one thread acts, and all threads get its
+ * status. On the host a thread stands for a block. */
 #ifdef __CUDA_ARCH__
 #define XYLEM_DEVICE_WARP_(call)                                               \
     do {                                                                       \

@@ -1,5 +1,5 @@
-/* xylem_device_task.h: the device's side of remote tasks that are kernels, of
- * xylem_device.h, by which programs have it. */
+/* xylem_device_task.h: the device's side of remote tasks that are kernels. A
+ * part of xylem_device.h, which programs include. */
 #ifndef XYLEM_DEVICE_TASK_H
 #define XYLEM_DEVICE_TASK_H
 
@@ -11,30 +11,32 @@
 typedef struct xylem_device_task {
     uint32_t source, index;
     uint64_t args_bytes, payload_bytes;
-    void *payload; /* pinned memory, or what entry->place has given */
+    void *payload; /* in pinned memory, or where entry->place has put it */
     uint64_t unused;
     unsigned char args[XYLEM_TASK_ARGS_MAX];
 } xylem_device_task_t;
 
-/* A kernel that stays, and whose blocks run tasks without a launch for each
- * (xylem_resident_create). Block w of it has box w, in memory that the host
- * reaches as well:
+/* A resident kernel stays, and its blocks run tasks without a launch for each
+ * (xylem_resident_create). Block w of the kernel has box w, in memory that the
+ * host reaches, too:
  *
  *   given  by the host:  number: 16 │ coming: 24 │ function: 16 │ words: 8
  *   said   by the block: number: 16 │ coming: 24 │ status: 16 │ state: 8
  *
- * A block counts its comings, and says so before it looks at anything; it takes
- * what is given to this coming alone, task after task by their numbers. So what
- * was given to a block that has left is never run by the next one in its place,
- * and the host, which takes it back, gives it to another. given is 0 then.
+ * A block counts its comings, and says the count before it looks at anything.
+ * It takes only tasks that are given to this coming, in the order of their
+ * numbers. So the next block in the place of one that has left never runs a
+ * task that was given to that one; the host takes the task back, sets `given`
+ * to 0, and gives the task to another block.
  *
- * The first words of a task lie in lines, which are written with each task,
- * whatever its length, and carry the mark of what they were given with: so a
- * block looks at them and at `given` in one journey over the bus. Those that
- * were not there yet it reads again, behind `given`, as it does all others. */
+ * The first words of a task lie in lines. The host writes all lines with each
+ * task, whatever its length, and they carry the mark of its `given`. So a block
+ * looks at the lines and at `given` in one journey over the bus. After it has
+ * seen `given`, it reads lines again that were not there yet, and all other
+ * words. */
 enum {
     XYLEM_DEVICE_ABSENT_,
-    XYLEM_DEVICE_PRESENT_,      /* has run what `number` says, and no more */
+    XYLEM_DEVICE_PRESENT_,      /* has run task `number`, and no later one */
     XYLEM_DEVICE_END_ = 0xffff, /* a function: the block is to leave */
     XYLEM_DEVICE_LINES_ = 7,
     XYLEM_DEVICE_WORDS_ = sizeof(xylem_device_task_t) / 8
@@ -55,41 +57,42 @@ typedef union xylem_device_copy {
     uint64_t words[XYLEM_DEVICE_WORDS_];
 } xylem_device_copy_t;
 
-/* By xylem_resident_queue; copied into a kernel's arguments. */
+/* Filled in by xylem_resident_queue; copied into a kernel's arguments. */
 typedef struct xylem_device_resident {
     size_t struct_bytes; /* sizeof(xylem_device_resident_t) */
     xylem_device_box_t *boxes;
-    uint32_t workers; /* boxes, and so blocks */
+    uint32_t workers; /* the number of boxes, and of blocks */
 } xylem_device_resident_t;
 
-/* What a resident kernel can run; an entry of its table. All threads of a block
- * call it; the status, up to 65,535, is that of the first one. On a device a
- * __device__ function, and a table in the device's memory. */
+/* A function that a resident kernel can run, and an entry of its table. All
+ * threads of a block call it; the task's status, up to 65,535, is the result of
+ * the first thread. On a device it is a __device__ function, and the table lies
+ * in the device's memory. */
 typedef int (*xylem_device_task_fn)(const xylem_device_task_t *task);
 
-/* What the lines of a task carry. Between two that are given to a box number or
- * coming counts up by less than it has bits here. */
+/* The mark that the lines of a task carry. From one task of a box to the next,
+ * number or coming counts up, by less than these bits can hold. */
 XYLEM_DEVICE_FN_ uint32_t xylem_device_mark_(uint64_t given)
 {
     return (uint32_t)(given >> 24);
 }
 
-/* What is given next to a block that has said this, but for its last 24 bits.
- */
+/* `given` of the next task for a block that has said this, without the last 24
+ * bits. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_next_(uint64_t said)
 {
     return ((said >> 48) + 1) << 48 | (said >> 24 & 0xffffff) << 24;
 }
 
-/* What a block says after it. */
+/* What a block says when it has done what was given. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_said_(uint64_t given, int status,
                                              uint64_t state)
 {
     return given >> 24 << 24 | ((uint64_t)status & 0xffff) << 8 | state;
 }
 
-/* Comes: number and status of the last task are told once more, as the host may
- * not have seen them. */
+/* Says that a block has come. Tells number and status of the last task once
+ * more, as the host may not have seen them. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
 {
     uint64_t said = xylem_device_load_sys_(&box->said);
@@ -101,7 +104,8 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
 }
 
 #ifdef __CUDA_ARCH__
-/* Of the threads of the first warp: whether it is true of its first one. */
+/* Called by the threads of the first warp: 1 if `what` is true in the first
+ * thread. */
 #define XYLEM_DEVICE_FIRST_(self, what)                                        \
     __any_sync(xylem_device_threads_() < 32                                    \
                    ? (1u << xylem_device_threads_()) - 1                       \
@@ -111,9 +115,9 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
 #define XYLEM_DEVICE_FIRST_(self, what) (what)
 #endif
 
-/* The first thread's *given is what is given next; 0: nothing, after so many
- * looks more. *line: what thread `self` has seen of its line, maybe too early.
- */
+/* Waits for the next task. In the first thread *given becomes the task's
+ * `given`; 0: none came within `tries` + 1 looks. *line becomes line `self`, as
+ * thread `self` has seen it, which may have been too early. */
 XYLEM_DEVICE_FN_ void xylem_device_given_(const xylem_device_box_t *box,
                                           uint64_t next, uint64_t tries,
                                           uint32_t self, uint64_t *given,
@@ -122,7 +126,7 @@ XYLEM_DEVICE_FN_ void xylem_device_given_(const xylem_device_box_t *box,
     int is_there;
 
     do {
-        /* Before the other look, which has to be waited for. */
+        /* Before the load below, whose result the thread waits for. */
         if (self < XYLEM_DEVICE_LINES_)
             *line = xylem_device_see_line_(&box->lines[self]);
         /* Partner: the host's release. */
@@ -137,7 +141,7 @@ XYLEM_DEVICE_FN_ void xylem_device_given_(const xylem_device_box_t *box,
     *given = 0;
 }
 
-/* Word `i` of a task, whose line was looked at before. */
+/* Word `i` of a task. `line` is the word's line, if it was looked at before. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_word_(const xylem_device_box_t *box,
                                              uint64_t given, uint32_t i,
                                              xylem_device_line_t line)
@@ -151,11 +155,12 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_word_(const xylem_device_box_t *box,
     return line.high << 32 | (line.low & 0xffffffff);
 }
 
-/* Of all threads of block `worker` of a resident kernel, or of a thread of the
- * host: runs tasks by `functions`[count], until xylem_resident_end asks it to
- * leave (XYLEM_OK), or `tries` + 1 looks for a task in a row have found none
- * (XYLEM_ERR_TIMED_OUT; the call may be repeated, by the same kernel or
- * another: tasks wait meanwhile). One at a time for a worker. */
+/* Called by all threads of block `worker` of a resident kernel, or by a thread
+ * of the host: runs tasks by `functions`[count], until xylem_resident_end asks
+ * the block to leave (XYLEM_OK), or `tries` + 1 looks in a row have found no
+ * task (XYLEM_ERR_TIMED_OUT). After the latter the call may be repeated, by the
+ * same kernel or another; tasks wait meanwhile. One block or thread at a time
+ * may serve as a worker. */
 XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
                                         uint32_t worker,
                                         const xylem_device_task_fn *functions,
