@@ -22,15 +22,16 @@
  *
  * Structures that the caller fills in begin with struct_bytes and grow from
  * release to release. Members that a program does not set, or does not know,
- * are 0; XYLEM_COLL_ARGS_INIT and its like see to both. Members that this
- * library does not know must be 0 (XYLEM_ERR_UNSUPPORTED), and so must flags
- * (XYLEM_ERR_INVALID_ARG). docs/interface.md says what holds between releases.
+ * are 0; XYLEM_COLL_ARGS_INIT and its like see to both. Members and flags that
+ * this library does not know must be 0 (XYLEM_ERR_UNSUPPORTED for a member,
+ * XYLEM_ERR_INVALID_ARG for a flag). docs/interface.md says what holds between
+ * releases.
  *
  * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,382 teams
  * of a context at a time; a context has at most 256 operations and 2^24 types
  * of the user's at a time; a message has at most 2^26 segments. Calls beyond
- * these limits are refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG).
- * Memory alone limits requests, bytes and contexts.
+ * these limits are refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG). Only
+ * memory limits requests, bytes and contexts.
  *
  * exit: nothing keeps a process from ending without xylem_context_destroy, but
  * the other ranks take it for dead. pthread_cancel: a thread in a call that

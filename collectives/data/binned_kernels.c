@@ -583,8 +583,7 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Makes sums of both operands by `make`, and numbers of these sums by `value`.
- */
+/* Makes sums of both operands by `make`, and numbers of these by `value`. */
 typedef struct ending {
     size_t result_bytes, left_bytes, right_bytes; /* of an element */
     xyl_kernel_fn make, value;

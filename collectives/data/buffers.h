@@ -34,8 +34,7 @@ static inline uint64_t xyl_buffers_length(const xyl_buffers_t *buffers,
     return binned == NULL ? at : xyl_binned_elements(binned, at);
 }
 
-/* The address of packed byte `at`, or of its number, in a buffer without gaps.
- */
+/* The address of packed byte `at`, or of its number; the buffer has no gaps. */
 static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
                                         xyl_buffer_t buffer, uint64_t at)
 {

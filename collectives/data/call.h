@@ -25,9 +25,7 @@ typedef struct xyl_call {
     uint64_t *blocks;      /* memory of the problem; NULL: it needs none */
 } xyl_call_t;
 
-/* 1: the bits of a reduction's result have to depend on its contributions
- * alone.
- */
+/* 1: a reduction's bits must depend on its contributions alone. */
 int xyl_call_is_reproducible(const xylem_team_t *team,
                              const xylem_coll_args_t *args);
 /* 1 when contributions to a reduction may be combined as they come. */

@@ -33,8 +33,7 @@ typedef struct xyl_neighbors {
 /* Finds the neighbours in the problem's call; there are none without a call.
  * The caller ends them with xyl_neighbors_fini, also after a failure.
  * XYLEM_ERR_INVALID_ARG, with a text: a neighbour is no rank; blocks exceed the
- * address space; the rank names itself in one list only, or with two lengths.
- */
+ * address space; the rank names itself in one list only, or by two lengths. */
 xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
                                   xyl_neighbors_t *neighbors);
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);

@@ -1,4 +1,5 @@
-/* The members of a node: which has a rank, and what it has opened. */
+/* The members of a node: finds the member with a rank, and opens a file that a
+ * member has offered. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

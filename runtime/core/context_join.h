@@ -12,9 +12,8 @@
  * settings name. */
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user);
-/* For a rank that could not create its frame: takes part in all exchanges,
- * since the other ranks wait for this rank. The text of the last error stays.
- */
+/* For a rank that could not create its frame: takes part in all exchanges, as
+ * the other ranks wait for this one. The text of the last error stays. */
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why);
 

@@ -36,7 +36,7 @@ typedef struct xyl_history {
     uint64_t calls[XYL_HISTORY_KEPT]; /* the last of them, by number */
     xyl_history_tagged_t tagged[XYL_HISTORY_TAGGED];
     /* How many calls were refused; the last of them; and the number of the call
-     * in whose place that one was, plus 1. */
+     * in whose place it was refused, plus 1. */
     _Atomic uint32_t refusals;
     _Atomic uint64_t refused_call;
     uint64_t refused_at;

@@ -29,9 +29,8 @@ xyl_stream_steps_gpu(xylem_context_t *context, const char *call,
                      const struct xyl_cuda_library **library_out);
 
 /* Any thread, also in callbacks: calls `step` once, when `stream` (of CUDA's
- * runtime) has ended its present work. A failure leaves a text that names
- * `call`, and `step` is not called. May wait for the progressing thread's turn.
- */
+ * runtime) has ended its present work. After a failure the text names `call`,
+ * and `step` is not called. May wait for the progressing thread's turn. */
 xylem_status_t xyl_stream_steps_add(xylem_context_t *context, const char *call,
                                     void *stream,
                                     const xyl_stream_step_t *step);

@@ -65,8 +65,7 @@ static void counter_fired(xyl_trigger_counter_t *counter)
                        counter, others);
 }
 
-/* The counter's action has begun `times` times. Counts may have come meanwhile.
- */
+/* The counter's action has begun `times` times; counts may have come since. */
 static void counter_arm(xyl_trigger_counter_t *counter, int64_t times)
 {
     const int64_t more = counter->threshold * times;
