@@ -3,18 +3,23 @@
  * it; else the host, the program's MPI library, makes the call.
  *
  *   wrappers.c    MPI's functions: each writes an xmpi_call_t
- *   comm.c        what is kept with a communicator; whether a call is taken
+ *   comm.c        what is kept with a communicator
+ *   teams.c       teams of communicators; whether a call is taken
+ *   tags.c        teams and tags of persistent calls
  *   neighbors.c   topologies
  *   hints.c       info keys
  *   plan.c        buffers, counts and types as xylem wants them
- *   types.c, layout.c, ops.c   datatypes and operations
+ *   types.c, pattern.c, layout.c, pack.c, ops.c   datatypes and operations
+ *   prepare.c     a call before and after its operation
  *   request.c     blocking and nonblocking calls
  *   persistent.c  persistent calls
  *   hook.c        progress; wait.c: functions that wait for requests
  *   windows.c     one-sided communication beside collectives
  *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
- *   models.c      MPI_Init and sessions; state.c: connecting the ranks
+ *   basis.c       the binding's own communicator and session
+ *   connect.c     connecting the ranks
+ *   models.c      MPI_Init and sessions; state.c: settings, begin and end
  *   left.c        calls that the host makes; forms of MPI-4 that it lacks
  *
  * Whether a call is taken depends only on what is equal on all ranks: the
@@ -151,36 +156,22 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
  * nothing is kept. */
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
 
-/* How many arguments of each kind a type was made with; `counts` are those of
- * MPI_Count. */
-typedef struct xmpi_envelope {
-    MPI_Count ints, addresses, counts, types;
-    int combiner;
-} xmpi_envelope_t;
-
-int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has); /* 1: good */
-/* Frees a type that MPI_Type_get_contents has given, unless it is MPI's own. */
-void xmpi_type_give_back(MPI_Datatype *part);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
+/* The program frees a type: the type that is kept with the handle, for
+ * xmpi_type_leave; NULL: none is. */
+xmpi_type_t *xmpi_type_goes(MPI_Datatype handle);
+int xmpi_type_leave(xmpi_type_t *type, MPI_Datatype *handle);
 
 /* 0: the type has no layout, and must be packed. An element of the layout
  * begins at its first data, true_low bytes behind the beginning of MPI's. */
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out);
-void xmpi_type_layout_drop(xmpi_type_t *type); /* the type goes away */
-
-/* Whether the data lie in order without gaps, by how the type was made. */
-int xmpi_type_is_in_a_row(MPI_Datatype handle);
 
 typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
 
 /* Packs `count` elements at `user`, or unpacks them. Returns MPI's code. */
 int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
                    uint64_t count, void *packed);
-/* As xmpi_type_pack, for one element that is too long for MPI_Pack. */
-int xmpi_type_pack_parts(const xmpi_type_t *type, xmpi_way_t way,
-                         uintptr_t user, uintptr_t packed);
-
 /* ---- operations ---- */
 
 typedef struct xmpi_op xmpi_op_t;
@@ -197,8 +188,6 @@ int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type);
  * memory. The caller drops it with xmpi_op_drop after its call. */
 xmpi_op_t *xmpi_op_hold(MPI_Op handle, xmpi_type_t *type);
 void xmpi_op_drop(xmpi_op_t *op);
-/* The type goes away: frees operations on it that no call uses. */
-void xmpi_op_forget_type(const xmpi_type_t *type);
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
 /* MPI_SUCCESS (also for NULL), or MPI_Reduce_local's error on this rank. */
 int xmpi_op_code(const xmpi_op_t *op);
@@ -215,7 +204,7 @@ typedef enum xmpi_comm_state {
 } xmpi_comm_state_t;
 
 typedef struct xmpi_group xmpi_group_t; /* report.c */
-typedef struct xmpi_tags xmpi_tags_t;   /* persistent.c */
+typedef struct xmpi_tags xmpi_tags_t;   /* tags.c */
 typedef enum xmpi_nodes {
     XMPI_NODES_UNKNOWN,
     XMPI_NODES_ONE,
@@ -253,6 +242,15 @@ int xmpi_comms_open(void); /* 0: good */
 void xmpi_comms_close(void);
 /* NULL: the binding is closed, the handle is null, or there is an error. */
 xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
+/* The same for a communicator just made; `is_of_parent`: the ranks are of the
+ * job, as those of its parent are. */
+xmpi_comm_t *xmpi_comm_found(MPI_Comm handle, int is_of_parent);
+/* The state of a communicator that has no handle yet (MPI_COMM_NULL). */
+xmpi_comm_t *xmpi_comm_new(MPI_Comm handle);
+/* The duplicate that this thread makes next takes over the state; whether it
+ * has. */
+void xmpi_comm_offer_copy(xmpi_comm_t *comm);
+int xmpi_comm_copy_is_taken(void);
 /* The communicator whose error handler is called: MPI_COMM_SELF's if the
  * program has freed this one, which then only stands for requests. */
 MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm);
@@ -262,10 +260,6 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
 /* Called by the hook: finishes duplicates whose teams have been made. */
 void xmpi_comms_join(void);
-/* Makes a team of the ranks with the same color, in the order of their keys;
- * NULL for XYLEM_COLOR_NONE. All ranks of the READY parent call it. */
-xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
-                               int key, xylem_team_t **team);
 /* Finds its neighbours, if it has a topology; 0: the host has failed. */
 int xmpi_neighbors_find(xmpi_comm_t *comm);
 /* Whether a source is MPI_PROC_NULL, whose block stays as it is. */
@@ -295,6 +289,18 @@ void xmpi_comm_drop(xmpi_comm_t *comm);
 int xmpi_code_of(xylem_status_t status);
 /* Calls the error handler with MPI's code for a status; returns the code. */
 int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);
+
+/* ---- teams and tags of persistent calls ---- */
+
+/* Makes a team of the ranks with the same color, in the order of their keys;
+ * NULL for XYLEM_COLOR_NONE. All ranks of the READY parent call it. */
+xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
+                               int key, xylem_team_t **team);
+/* Finds the team for a call and sets its tag. *tags_out: the tag is of these,
+ * and held; NULL: the team is the call's own. */
+xylem_status_t xmpi_tags_find(xmpi_comm_t *comm, xylem_coll_args_t *args,
+                              xmpi_tags_t **tags_out, xylem_team_t **team_out);
+void xmpi_tags_drop(xmpi_tags_t *tags);
 
 /* ---- plans ---- */
 
@@ -348,10 +354,12 @@ unsigned xmpi_hook(void);
 void xmpi_progress(void);
 /* Gives the host a turn if the program has windows: windows.c. */
 void xmpi_windows_progress(void);
+/* The hook calls `turn_end` at the end of each turn. Called before there is a
+ * context. */
+void xmpi_hook_at_turn_end(void (*turn_end)(void));
 /* From now on xmpi_hook is called while the program is in MPI; 0: there is no
- * way. MPI was initialised with the thread level. The hook calls `turn_end` at
- * the end of each turn. */
-int xmpi_hook_install(int thread_level, void (*turn_end)(void));
+ * way. MPI was initialised with the thread level. */
+int xmpi_hook_install(int thread_level);
 /* Whether the functions that wait for requests have to call the hook. */
 int xmpi_hook_is_polled(void);
 void xmpi_hook_remove(void);
@@ -427,7 +435,6 @@ void xmpi_persistents_look(void);
 void xmpi_persistents_close(void);
 /* Revokes the teams of a communicator's persistent calls. */
 void xmpi_persistents_revoke(const xmpi_comm_t *comm);
-void xmpi_tags_drop(xmpi_tags_t *tags);
 
 /* From now on the program's calls go to the functions of wait.c. `shall_poll`:
  * these call the hook, as the host does not. */
@@ -449,6 +456,7 @@ typedef struct xmpi_state {
     int is_world_of_session;
     _Atomic(MPI_Comm) self; /* the binding's, of this rank; errors return */
     _Atomic(xylem_context_t *) context;
+    int has_thread;    /* XYLEM_PROGRESS=thread */
     int shares_cores;  /* there are more ranks than cores */
     int has_failed;    /* there will be no context */
     int must_not_call; /* on some rank xylem's thread must not call MPI */
@@ -476,6 +484,18 @@ void xmpi_state_begin_world(void);
 /* Makes an error handler that returns to the caller. Returns MPI's code. */
 int xmpi_errhandler_make(MPI_Errhandler *handler);
 void xmpi_errors_return(MPI_Comm comm);
+/* ---- basis.c: the binding's own communicator, group and session ---- */
+
+/* 0: good. */
+int xmpi_basis_of_world(void);
+/* Opens the binding's session with the arguments of the program's; 0: good. */
+int xmpi_basis_of_session(MPI_Info info, MPI_Errhandler handler);
+int xmpi_basis_has_session(void);
+/* MPI_Finalize begins: frees what comes from MPI_Init. */
+void xmpi_basis_without_world(void);
+/* Frees the binding's communicators, group and session, when neither MPI_Init
+ * nor a session of the program is open any more. */
+void xmpi_basis_drop(void);
 /* MPI_THREAD_MULTIPLE, or less. */
 int xmpi_thread_level(void);
 /* A communicator of the binding's own session; collective over it.
@@ -495,6 +515,8 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
 /* Makes the context, or finds it; collective over `over`, which has all ranks
  * of the job. NULL on all ranks if there is none. */
 xylem_context_t *xmpi_context_make(MPI_Comm over);
+/* Connects the ranks of MPI_COMM_WORLD, without a context; collective. */
+void xmpi_job_connect(void);
 
 /* ---- the report ---- */
 

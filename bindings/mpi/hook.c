@@ -32,11 +32,14 @@ enum {
                         long: most often it has no core of its own */
     MOMENT_NS = 20000,
     MOMENT_MAX_NS = 160000,
-    REST_NS = 10000000 /* between turns while nothing is under way */
+    REST_NS = 10000000, /* between turns while nothing is under way */
+    SLICE_US = 20,      /* of a wait, between two turns of the host */
+    SLICES_SHORT = 50,  /* so many are short; then the rank may sleep */
+    SLICE_LONG_US = 1000
 };
 
-static void (*hook_turn_end)(void); /* there is one if there is a context */
-static _Atomic uint32_t active;     /* operations that are not finished */
+static void (*hook_turn_end)(void);
+static _Atomic uint32_t active; /* operations that are not finished */
 static xyl_queue_t done;
 static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 
@@ -172,6 +175,23 @@ void xmpi_progress(void)
         xmpi_host.Request_get_status(beacon, &flag, MPI_STATUS_IGNORE);
 }
 
+xylem_status_t xmpi_request_wait(xylem_request_t *request)
+{
+    xylem_status_t status = xylem_request_test(request);
+    unsigned slices = 0;
+
+    while (status == XYLEM_IN_PROGRESS) {
+        status = xylem_request_wait_for(
+            request, slices < SLICES_SHORT ? SLICE_US : SLICE_LONG_US);
+        if (status != XYLEM_IN_PROGRESS)
+            break;
+        slices++;
+        xmpi_progress();
+        status = xylem_request_test(request);
+    }
+    return status;
+}
+
 static int beacon_light(void)
 {
     beacon_self = xmpi_state.self;
@@ -284,9 +304,13 @@ int xmpi_hook_is_polled(void)
     return ticker.runs && !ticker.finishes;
 }
 
-int xmpi_hook_install(int thread_level, void (*turn_end)(void))
+void xmpi_hook_at_turn_end(void (*turn_end)(void))
 {
     hook_turn_end = turn_end;
+}
+
+int xmpi_hook_install(int thread_level)
+{
     if (!beacon_light())
         return 0;
     if (xmpi_host.progress_register != NULL)

@@ -294,7 +294,7 @@ void xmpi_op_drop(xmpi_op_t *op)
     pthread_mutex_unlock(&pairs_lock);
 }
 
-void xmpi_op_forget_type(const xmpi_type_t *type)
+static void op_forget_type(const xmpi_type_t *type)
 {
     pthread_mutex_lock(&pairs_lock);
     pairs_forget(MPI_OP_NULL, type);
@@ -341,4 +341,14 @@ int xmpi_Op_free(MPI_Op *handle)
         return xmpi_host.Op_free(handle);
     *handle = MPI_OP_NULL;
     return MPI_SUCCESS;
+}
+
+int xmpi_Type_free(MPI_Datatype *handle)
+{
+    xmpi_type_t *type = handle == NULL ? NULL : xmpi_type_goes(*handle);
+
+    if (type == NULL)
+        return xmpi_host.Type_free(handle);
+    op_forget_type(type);
+    return xmpi_type_leave(type, handle);
 }

@@ -5,13 +5,6 @@
  * binding, and is an inactive request for the host. So every function that
  * takes requests may take it; the functions that wait for requests, or test
  * them, look for it first (wait.c).
- *
- * Ranks may start persistent collectives in different orders. If the
- * communicator has one node, each collective has a tag of the communicator's
- * team, numbered in the order of making, so that making and freeing one needs
- * no other rank. When the tags of a team are used up, another team follows. A
- * collective has its own team if there are several nodes, as calls with tags
- * use no levels, or if GPUs would read its buffers directly.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -42,14 +35,6 @@ struct xmpi_persistent {
     int code;               /* MPI's code of the outcome */
     int is_flying;          /* counted by xmpi_work_flies */
     LIST_ENTRY(xmpi_persistent) others;
-};
-
-/* Tags of a team, for the persistent calls of a communicator. */
-struct xmpi_tags {
-    xylem_team_t *team;
-    int is_own;    /* the team is not the communicator's */
-    uint32_t last; /* the last tag given out */
-    _Atomic uint32_t users;
 };
 
 LIST_HEAD(list, xmpi_persistent);
@@ -122,90 +107,6 @@ static void persistent_keep(xmpi_persistent_t *persistent)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- tags ---- */
-
-void xmpi_tags_drop(xmpi_tags_t *tags)
-{
-    if (tags == NULL ||
-        atomic_fetch_sub_explicit(&tags->users, 1, memory_order_acq_rel) != 1)
-        return;
-    /* The end of a context ends its teams. */
-    if (tags->is_own && xmpi_context() != NULL)
-        xylem_team_destroy(tags->team);
-    free(tags);
-}
-
-static int has_one_node(xmpi_comm_t *comm)
-{
-    xylem_place_t first, place;
-    int i;
-
-    if (comm->nodes != XMPI_NODES_UNKNOWN)
-        return comm->nodes == XMPI_NODES_ONE;
-    comm->nodes = XMPI_NODES_ONE;
-    for (i = 0; i < comm->size; i++)
-        if (xylem_team_place(comm->team, 0, &first) != XYLEM_OK ||
-            xylem_team_place(comm->team, (uint32_t)i, &place) != XYLEM_OK ||
-            place.node != first.node)
-            comm->nodes = XMPI_NODES_SEVERAL;
-    return comm->nodes == XMPI_NODES_ONE;
-}
-
-/* Makes a team of all ranks of the communicator; collective over it. */
-static xylem_status_t team_join(const xmpi_comm_t *comm, xylem_team_t **team)
-{
-    return xmpi_team_split(comm, 0, comm->rank, team);
-}
-
-/* Gives the communicator fresh tags: of its own team, or of another team if
- * those are used up. */
-static xylem_status_t tags_renew(xmpi_comm_t *comm)
-{
-    xmpi_tags_t *tags = calloc(1, sizeof *tags);
-    xylem_status_t status = XYLEM_OK;
-
-    if (tags == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    tags->team = comm->team;
-    tags->is_own = comm->tags != NULL;
-    if (tags->is_own)
-        status = team_join(comm, &tags->team);
-    if (status != XYLEM_OK) {
-        free(tags);
-        return status;
-    }
-    atomic_init(&tags->users, 1);
-    xmpi_tags_drop(comm->tags);
-    comm->tags = tags;
-    return XYLEM_OK;
-}
-
-/* Finds the team for the call, and its tag. */
-static xylem_status_t team_find(xmpi_persistent_t *persistent,
-                                xmpi_comm_t *comm)
-{
-    xylem_status_t status = XYLEM_OK;
-    int suits = 1;
-
-    if (!has_one_node(comm))
-        return team_join(comm, &persistent->team);
-    if (comm->tags == NULL || comm->tags->last == XYLEM_TAG_MAX)
-        status = tags_renew(comm);
-    if (status != XYLEM_OK)
-        return status;
-    persistent->plan.args.tag = ++comm->tags->last;
-    if (xylem_tag_suits(comm->tags->team, &persistent->plan.args, &suits) ==
-            XYLEM_OK &&
-        !suits) {
-        persistent->plan.args.tag = 0;
-        return team_join(comm, &persistent->team);
-    }
-    persistent->tags = comm->tags;
-    atomic_fetch_add_explicit(&comm->tags->users, 1, memory_order_relaxed);
-    persistent->team = comm->tags->team;
-    return XYLEM_OK;
-}
-
 /* ---- making and freeing ---- */
 
 /* Frees a call that is idle, or was never started. */
@@ -227,7 +128,8 @@ static void persistent_end(xmpi_persistent_t *persistent)
 static xylem_status_t persistent_make(xmpi_persistent_t *persistent,
                                       xmpi_comm_t *comm)
 {
-    xylem_status_t status = team_find(persistent, comm);
+    xylem_status_t status = xmpi_tags_find(
+        comm, &persistent->plan.args, &persistent->tags, &persistent->team);
 
     if (status != XYLEM_OK)
         return status;
@@ -269,7 +171,6 @@ int xmpi_persist(const xmpi_call_t *call, xmpi_comm_t *comm,
     }
     persistent->comm = comm;
     xmpi_comm_hold(comm);
-    xmpi_waits_take(0);
     pthread_mutex_lock(&lock);
     LIST_INSERT_HEAD(bucket_of(persistent->handle), persistent, others);
     pthread_mutex_unlock(&lock);

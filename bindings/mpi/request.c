@@ -14,54 +14,7 @@
 
 #include "bindings/mpi/call.h"
 
-enum {
-    SLICE_US = 20,     /* the wait between two turns of the host */
-    SLICES_SHORT = 50, /* so many are short; then the rank may sleep */
-    SLICE_LONG_US = 1000,
-    CLOSE_TURNS_MAX = 1 << 20
-};
-
-/* ---- planning ---- */
-
-int xmpi_call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code)
-{
-    if (code == MPI_ERR_NO_MEM)
-        (void)xylem_team_abort(comm->team, "no memory for a call of MPI's");
-    xmpi_host.Comm_call_errhandler(call->comm, code);
-    return code;
-}
-
-int xmpi_call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
-                   const xmpi_comm_t *comm, xmpi_form_t form,
-                   xmpi_fate_t *fate_out, int *code_out)
-{
-    *fate_out = xmpi_plan_make(plan, call, comm, form, code_out);
-    if (*fate_out != XMPI_TAKEN)
-        return 0;
-    if (*code_out == MPI_SUCCESS && form != XMPI_PERSISTENT) {
-        *code_out = xmpi_plan_pack(plan);
-        if (*code_out != MPI_SUCCESS) {
-            xmpi_plan_drop(plan);
-            (void)xylem_team_abort(comm->team, "MPI_Pack has failed");
-        }
-    }
-    if (*code_out != MPI_SUCCESS)
-        xmpi_call_fail(call, comm, *code_out);
-    return *code_out == MPI_SUCCESS;
-}
-
-void xmpi_op_failure_tell(const xmpi_plan_t *plan, xylem_team_t *team)
-{
-    if (xmpi_op_code(plan->op) != MPI_SUCCESS)
-        (void)xylem_team_abort(team, "MPI_Reduce_local has failed");
-}
-
-int xmpi_plan_result(xmpi_plan_t *plan)
-{
-    int code = xmpi_op_code(plan->op);
-
-    return code == MPI_SUCCESS ? xmpi_plan_unpack(plan) : code;
-}
+enum { CLOSE_TURNS_MAX = 1 << 20 };
 
 /* Unpacks the result and drops the plan; returns MPI's code. The plan of a
  * failed operation is kept, as the operation may still write into it. */
@@ -77,23 +30,6 @@ static int plan_conclude(xmpi_plan_t *plan, xylem_status_t status)
 }
 
 /* ---- blocking ---- */
-
-xylem_status_t xmpi_request_wait(xylem_request_t *request)
-{
-    xylem_status_t status = xylem_request_test(request);
-    unsigned slices = 0;
-
-    while (status == XYLEM_IN_PROGRESS) {
-        status = xylem_request_wait_for(
-            request, slices < SLICES_SHORT ? SLICE_US : SLICE_LONG_US);
-        if (status != XYLEM_IN_PROGRESS)
-            break;
-        slices++;
-        xmpi_progress();
-        status = xylem_request_test(request);
-    }
-    return status;
-}
 
 static void look_after_host(void *arg)
 {
@@ -292,6 +228,14 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     return status;
 }
 
+/* The functions that wait for requests look for persistent calls first. */
+static int take_persistent(const xmpi_call_t *call, xmpi_comm_t *comm,
+                           MPI_Request *request, xmpi_fate_t *fate_out)
+{
+    xmpi_waits_take(0);
+    return xmpi_persist(call, comm, request, fate_out);
+}
+
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out)
 {
@@ -302,7 +246,7 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     if (form == XMPI_BLOCKING)
         return take_blocking(call, comm, fate_out);
     if (form == XMPI_PERSISTENT)
-        return xmpi_persist(call, comm, request, fate_out);
+        return take_persistent(call, comm, request, fate_out);
     *fate_out = XMPI_TAKEN;
     pending = pending_new();
     if (pending == NULL)

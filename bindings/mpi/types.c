@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "bindings/mpi/call.h"
+#include "bindings/mpi/pattern.h"
 
 enum {
-    TABLE_SIZE = 256,         /* a power of two */
-    PACK_BYTES_MAX = 1 << 30, /* MPI_Pack counts in int */
-    SIGHTS = 64,              /* counters of how often types were seen */
-    SIGHTS_MAX = 8            /* a type seen more often is kept */
+    TABLE_SIZE = 256, /* a power of two */
+    SIGHTS = 64,      /* counters of how often types were seen */
+    SIGHTS_MAX = 8    /* a type seen more often is kept */
 };
 
 static xmpi_type_t table[TABLE_SIZE];
@@ -169,7 +169,8 @@ static void type_release(xmpi_type_t *type)
 {
     MPI_Datatype handle = type->handle;
 
-    xmpi_type_layout_drop(type);
+    if (type->layout_state == XMPI_LAYOUT_THERE && xmpi_context() != NULL)
+        xylem_type_destroy(xmpi_context(), type->layout);
     if (type->is_left)
         xmpi_host.Type_free(&handle); /* calls type_forget() */
     free(type);
@@ -217,39 +218,6 @@ static int is_committed(MPI_Datatype handle)
     return xmpi_host.Pack(nothing, 0, handle, nothing, 0, &position,
                           xmpi_state.self) == MPI_SUCCESS &&
            !xmpi_has_erred;
-}
-
-int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has)
-{
-    int ints, addresses, types;
-
-    *has = (xmpi_envelope_t){.combiner = MPI_COMBINER_NAMED};
-    if (xmpi_host.Type_get_envelope_c != NULL)
-        return xmpi_host.Type_get_envelope_c(
-                   handle, &has->ints, &has->addresses, &has->counts,
-                   &has->types, &has->combiner) == MPI_SUCCESS;
-    if (xmpi_host.Type_get_envelope(handle, &ints, &addresses, &types,
-                                    &has->combiner) != MPI_SUCCESS)
-        return 0;
-    has->ints = ints;
-    has->addresses = addresses;
-    has->types = types;
-    return 1;
-}
-
-/* 1: the type is MPI's own; a library may have more of these than the table. */
-static int is_one_of_mpis(MPI_Datatype handle)
-{
-    xmpi_envelope_t has;
-
-    return xmpi_type_envelope(handle, &has) &&
-           has.combiner == MPI_COMBINER_NAMED;
-}
-
-void xmpi_type_give_back(MPI_Datatype *part)
-{
-    if (!is_one_of_mpis(*part))
-        xmpi_host.Type_free(part);
 }
 
 /* 1: the type was made by repeating one plain type of MPI's. */
@@ -311,7 +279,7 @@ static xmpi_type_t *type_make(MPI_Datatype handle)
         return NULL;
     }
     atomic_init(&type->users, 1);
-    type->is_mpis = is_one_of_mpis(handle);
+    type->is_mpis = xmpi_type_is_mpis(handle);
     if (doubt)
         type->is_plain = xmpi_type_is_in_a_row(handle);
     return type;
@@ -403,87 +371,23 @@ xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
     return brief;
 }
 
-/* ---- packing ---- */
+/* ---- types that go away ---- */
 
-/* The number of elements that one MPI_Pack can take; 0: not even one. */
-static uint64_t at_once(const xmpi_type_t *type)
-{
-    return type->size == 0 ? 0 : PACK_BYTES_MAX / type->size;
-}
-
-/* Makes a type of `count` elements that lie one byte before its address. */
-static int one_byte_before(MPI_Datatype handle, int count, MPI_Datatype *made)
-{
-    MPI_Aint displ = -1;
-    int code = xmpi_host.Type_create_hindexed(1, &count, &displ, handle, made);
-
-    return code == MPI_SUCCESS ? xmpi_host.Type_commit(made) : code;
-}
-
-/* Packs or unpacks `count` elements, as many as MPI_Pack can take at once. */
-static int pack_some(const xmpi_type_t *type, xmpi_way_t way, uintptr_t user,
-                     int count, uintptr_t packed)
-{
-    int bytes = (int)((uint64_t)count * type->size), position = 0, code;
-    MPI_Datatype handle = type->handle;
-    int is_moved = user == 0; /* MPICH refuses the address 0 */
-
-    if (is_moved) {
-        code = one_byte_before(type->handle, count, &handle);
-        if (code != MPI_SUCCESS)
-            return code;
-        user++;
-        count = 1;
-    }
-    code =
-        way == XMPI_PACK
-            ? xmpi_host.Pack((const void *)user, count, handle, (void *)packed,
-                             bytes, &position, xmpi_state.self)
-            : xmpi_host.Unpack((const void *)packed, bytes, &position,
-                               (void *)user, count, handle, xmpi_state.self);
-    if (is_moved)
-        xmpi_host.Type_free(&handle);
-    return code;
-}
-
-int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
-                   uint64_t count, void *packed)
-{
-    uint64_t most = at_once(type), now, done = 0;
-    int code = MPI_SUCCESS;
-
-    if (type->size == 0 || count == 0)
-        return MPI_SUCCESS;
-    if (type->is_plain) {
-        memcpy(way == XMPI_PACK ? packed : user,
-               way == XMPI_PACK ? user : packed, count * type->size);
-        return MPI_SUCCESS;
-    }
-    for (; done < count && code == MPI_SUCCESS; done += now) {
-        uintptr_t at = (uintptr_t)user + done * (uint64_t)type->extent;
-        uintptr_t to = (uintptr_t)packed + done * type->size;
-        now = most == 0 ? 1 : count - done < most ? count - done : most;
-        code = most == 0 ? xmpi_type_pack_parts(type, way, at, to)
-                         : pack_some(type, way, at, (int)now, to);
-    }
-    return code;
-}
-
-/* ---- MPI_Type_free ---- */
-
-/* A type that calls under way still need is freed when they end. */
-int xmpi_Type_free(MPI_Datatype *handle)
+xmpi_type_t *xmpi_type_goes(MPI_Datatype handle)
 {
     xmpi_type_t *type;
 
-    if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
-        *handle == MPI_DATATYPE_NULL || type_named(*handle) != NULL)
-        return xmpi_host.Type_free(handle);
-    sights_forget(*handle);
-    type_kept(*handle, &type);
-    if (type == NULL)
-        return xmpi_host.Type_free(handle);
-    xmpi_op_forget_type(type);
+    if (keyval == MPI_KEYVAL_INVALID || handle == MPI_DATATYPE_NULL ||
+        type_named(handle) != NULL)
+        return NULL;
+    sights_forget(handle);
+    type_kept(handle, &type);
+    return type;
+}
+
+/* A type that calls under way still need is freed when they end. */
+int xmpi_type_leave(xmpi_type_t *type, MPI_Datatype *handle)
+{
     if (atomic_load_explicit(&type->users, memory_order_acquire) == 1)
         return xmpi_host.Type_free(handle);
     type->is_left = 1;
