@@ -202,7 +202,7 @@ static uint64_t event_room(void *arg)
 {
     const struct event_state *state = arg;
 
-    return state->context->noise_budget;
+    return state->context->sizes.budget;
 }
 
 const struct bench_impl *impl_event(void)

@@ -104,7 +104,7 @@ static xylem_status_t plan_packed(xyl_call_t *packed,
         return status;
     }
     if (xyl_observer_measures(packed->team->context->observer))
-        (*operation_out)->subject = xyl_timing_of(packed, &choice);
+        (*operation_out)->record.subject = xyl_timing_of(packed, &choice);
     xyl_call_fini(packed);
     return XYLEM_OK;
 }
@@ -135,7 +135,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->limit_s = args->limit_s;
+    operation->looks_max = args->limit_s;
     xyl_collective_of(operation)->key.asks_never =
         !xyl_sides_are_needed(args) && xyl_device_never_asks(team, args);
     xyl_collective_bind(operation, args);
@@ -283,7 +283,7 @@ static xylem_status_t init_that_way(xylem_team_t *team,
     xyl_collective_of(xyl_operation_of(*request_out))->key.args.recv =
         args->recv;
     if (args->tag != 0)
-        xyl_operation_of(*request_out)->given_up = tag_leave;
+        xyl_operation_of(*request_out)->maker.given_up = tag_leave;
     if (runs_inside(xyl_operation_of(*request_out)))
         (*request_out)->run = xyl_inline_start;
     xyl_request_persist(*request_out);

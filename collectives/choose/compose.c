@@ -117,7 +117,7 @@ xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
         free(args.recv);
         return xyl_fail(status, "no memory for what ranks tell each other");
     }
-    (*operation_out)->owned_buffer = args.recv;
+    (*operation_out)->buffers.owned = args.recv;
     (*operation_out)->call = xyl_call_word(&args, team->size);
     *table_out = args.recv;
     return XYLEM_OK;
@@ -221,7 +221,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
         return NULL;
     }
     xyl_call_fini(&call);
-    other->subject = operation->subject;
+    other->record.subject = operation->record.subject;
     xyl_collective_bind(other, &args);
     xyl_plan_describe(other, &args, call.way);
     return other;
@@ -238,18 +238,18 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
         if (stage->ops->hold != NULL)
-            stage->ops->hold(stage, &operation->hold);
+            stage->ops->hold(stage, &operation->detach.hold);
         if (stage->ops->may_keep != NULL && stage->ops->may_keep(stage)) {
             stage->may_keep = 1;
-            operation->hold.keepers++;
+            operation->detach.hold.keepers++;
         }
     }
-    operation->detached_of =
+    operation->detach.counter =
         call->combiner.fn == NULL
             ? NULL
             : xyl_user_op_detached(operation->request.context, call->args.op);
-    operation->node_holds = node_holds(operation, choice);
-    operation->another = another;
+    operation->detach.node_holds = node_holds(operation, choice);
+    operation->maker.another = another;
 }
 
 /* ---- sums, in the reproducible order ---- */

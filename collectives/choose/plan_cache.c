@@ -249,7 +249,7 @@ static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args,
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
-    operation->limit_s = args->limit_s;
+    operation->looks_max = args->limit_s;
     operation->tag = args->tag;
     if (way.has_board)
         xyl_node_stages_move(
@@ -415,19 +415,19 @@ void xyl_plan_describe(xyl_operation_t *operation,
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
     key_set(key, operation->request.team, args, way);
-    operation->name = xyl_coll_traits(args->coll)->name;
+    operation->record.name = xyl_coll_traits(args->coll)->name;
     /* A stand-in (detach.h) is planned from the key, which must last. */
     if (xyl_sides_are_needed(args) ||
-        (operation->hold.detaches && !key_keep(operation, &key->args)))
-        operation->hold.detaches = 0;
+        (operation->detach.hold.detaches && !key_keep(operation, &key->args)))
+        operation->detach.hold.detaches = 0;
     if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE || types_may_go(operation, args) ||
         mirrors[0].bytes + mirrors[1].bytes > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);
-    if (operation->hold.detaches || key_keep(operation, &key->args))
-        operation->keep = xyl_plan_keep;
+    if (operation->detach.hold.detaches || key_keep(operation, &key->args))
+        operation->maker.keep = xyl_plan_keep;
 }
 
 int xyl_plan_keep(xyl_operation_t *operation)
@@ -438,7 +438,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
     xyl_operation_t *evicted = NULL;
     unsigned way;
 
-    if (operation->keep == NULL || operation->failure != XYLEM_OK ||
+    if (operation->maker.keep == NULL || operation->failure != XYLEM_OK ||
         atomic_load_explicit(&operation->request.rest, memory_order_acquire) !=
             XYL_REST_NONE)
         return 0;

@@ -204,7 +204,7 @@ static xylem_status_t tuning_joins(xylem_context_t *context)
 {
     tuning_t *tuning = tuned_of(context)->tuning;
 
-    if (!context->met.tables_differ)
+    if (!context->job.met.tables_differ)
         return XYLEM_OK;
     if (context->rank == 0)
         xyl_log(XYL_LOG_WARN,

@@ -289,7 +289,7 @@ static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
     xylem_status_t status = xyl_mirrors_take(
         operation, &plan->given, &plan->gotten, plan->is_one_buffer);
 
-    operation->is_mirrored = 1;
+    operation->buffers.is_mirrored = 1;
     if (status == XYLEM_OK)
         xyl_operation_bind(operation, users_input, users_result);
     return status;
@@ -492,8 +492,8 @@ static void plan_rests(void *arg)
         return;
     xyl_collective_give_mirrors(operation);
     /* No stage uses these addresses before a run takes mirrors again. */
-    operation->mirror_of_input = operation->mirror_of_result =
-        operation->scratch;
+    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result =
+        operation->buffers.scratch;
 }
 
 static void finished(xyl_event_t *event)
@@ -598,9 +598,9 @@ static void find_extents(xyl_han_t *han, xyl_device_plan_t *plan)
     if (plan->input.bytes == 0)
         plan->given.count = 0;
     xyl_extents_of_result(han->call, runs + most, &plan->gotten);
-    operation->is_mirrored = 1;
-    operation->mirror_of_input = operation->mirror_of_result =
-        operation->scratch;
+    operation->buffers.is_mirrored = 1;
+    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result =
+        operation->buffers.scratch;
 }
 
 static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
@@ -656,7 +656,7 @@ static xyl_device_plan_t *plan_make(xyl_han_t *han,
         !xyl_device_sides_find(plan, &han->problem, han->sides->send,
                                han->sides->recv))
         no_memory(han);
-    plan->offers = han->operation->scratch;
+    plan->offers = han->operation->buffers.scratch;
     if (han->status == XYLEM_OK && xyl_collective_is_mirrored(han->operation))
         find_extents(han, plan);
     if (han->status != XYLEM_OK)

@@ -367,8 +367,9 @@ static void make_memory_of(xyl_han_t *han, const part_t *part)
         return;
     xyl_han_make_scratch(han, part->end - part->from);
     if (han->status == XYLEM_OK)
-        han->operation->scratch = (void *)((uintptr_t)han->operation->scratch -
-                                           (uintptr_t)part->from);
+        han->operation->buffers.scratch =
+            (void *)((uintptr_t)han->operation->buffers.scratch -
+                     (uintptr_t)part->from);
 }
 
 static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
@@ -382,7 +383,7 @@ static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
     if (han->is_private)
         xyl_han_make_scratch(han, operation->bytes);
     if (han->is_private && han->status == XYLEM_OK)
-        memset(operation->scratch, 0, operation->bytes);
+        memset(operation->buffers.scratch, 0, operation->bytes);
     for (han->lane = 0; han->lane < operation->lanes; han->lane++) {
         choose_lane_leaders(han);
         if (han->status == XYLEM_OK)

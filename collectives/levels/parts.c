@@ -157,12 +157,12 @@ static void make_buffer(xyl_han_t *han, uint64_t bytes, void **buffer)
 
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes)
 {
-    make_buffer(han, bytes, &han->operation->scratch);
+    make_buffer(han, bytes, &han->operation->buffers.scratch);
 }
 
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes)
 {
-    make_buffer(han, bytes, &han->operation->spare);
+    make_buffer(han, bytes, &han->operation->buffers.spare);
 }
 
 /* ---- stages ---- */
@@ -186,7 +186,7 @@ static xyl_stage_spec_t spec_of(const xyl_han_t *han,
     xyl_stage_spec_t spec =
         xyl_han_spec(han, stage->number, stage->reads, stage->writes);
 
-    if (stage->is_apart && han->operation->on_segment == NULL &&
+    if (stage->is_apart && han->operation->told.on_segment == NULL &&
         !xyl_collective_is_mirrored(han->operation))
         spec.after = NULL;
     return spec;

@@ -453,9 +453,9 @@ static const lengths_t *make_slots(xyl_han_t *han)
     lengths_t *lengths =
         xyl_arena_array(&operation->request.arena, 1, sizeof *lengths);
 
-    operation->owned_buffer = malloc(2 * slot * han->seats.size);
-    operation->scratch = operation->owned_buffer;
-    if (lengths == NULL || operation->scratch == NULL) {
+    operation->buffers.owned = malloc(2 * slot * han->seats.size);
+    operation->buffers.scratch = operation->buffers.owned;
+    if (lengths == NULL || operation->buffers.scratch == NULL) {
         han->status =
             xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a node's blocks");
         return NULL;

@@ -14,7 +14,7 @@ static void set_frame(xyl_han_t *han)
         (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * xyl_exchange_pieces(team) +
         LABELS / XYL_TEAM_SEGMENT_TAGS + 1;
     operation->sequences = XYL_HAN_STAGES * han->sequences;
-    xyl_operation_is_whole(operation);
+    xyl_operation_make_whole(operation);
     operation->has_input = 1; /* all start when they are told to */
 }
 

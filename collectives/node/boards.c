@@ -118,7 +118,7 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
 
 uint64_t xyl_node_longest_window(const xylem_context_t *context)
 {
-    return context->window_bytes / 2 * 3;
+    return context->sizes.window / 2 * 3;
 }
 
 /* Attaches the pool with the first board, by the context's lock. */
@@ -128,7 +128,7 @@ static xylem_status_t pool_attach(xylem_context_t *context)
 
     if (pool->memory != NULL ||
         xyl_shm_pool_attach(pool, context->shm, XYL_NODE_POOL_KEY,
-                            context->noise_budget, context->reuse_bytes))
+                            context->sizes.budget, context->sizes.reuse))
         return XYLEM_OK;
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
 }

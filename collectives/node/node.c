@@ -362,7 +362,7 @@ int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
 
 uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 {
-    return team->context->window_bytes;
+    return team->context->sizes.window;
 }
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,

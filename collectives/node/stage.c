@@ -279,7 +279,7 @@ static void reset(xyl_node_stage_t *node)
     node->buffers.past_caches =
         stage->writes == XYL_ROLE_RESULT &&
         xyl_collective_of(stage->operation)->written >=
-            stage->operation->request.context->past_caches;
+            stage->operation->request.context->sizes.past_caches;
     if (node->share.has_input)
         xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
@@ -289,7 +289,8 @@ static void reset(xyl_node_stage_t *node)
 /* 1: no user waits for the stage: it passes on the operation's own memory. */
 static int is_for_others(const xyl_stage_t *stage)
 {
-    return stage->operation->is_holding && stage->reads == XYL_ROLE_SCRATCH &&
+    return stage->operation->detach.is_holding &&
+           stage->reads == XYL_ROLE_SCRATCH &&
            stage->writes == XYL_ROLE_NOTHING;
 }
 

@@ -64,7 +64,7 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     collective = xyl_collective_of(*operation_out);
-    collective->operation.release = collective_release;
+    collective->operation.maker.release = collective_release;
     collective->operation.tag = args->tag;
     collective->plan = *plan;
     collective->element_bytes = element_bytes;
@@ -102,7 +102,7 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
         ((traits->reduces && traits->recv_varies) ||
          ((*operation_out)->segments == 0 && !traits->has_segments &&
           xyl_collective_is_mirrored(*operation_out))))
-        xyl_operation_is_whole(*operation_out);
+        xyl_operation_make_whole(*operation_out);
     return status;
 }
 
@@ -131,8 +131,9 @@ int xyl_collective_may_detach(const xyl_operation_t *operation,
     uint64_t least = operation->request.context->config.detach_bytes;
 
     return least != 0 && operation->bytes >= least && operation->tag == 0 &&
-           !operation->waits_for_parts && operation->on_segment == NULL &&
-           sides->send == NULL && sides->recv == NULL &&
+           !operation->parts.are_awaited &&
+           operation->told.on_segment == NULL && sides->send == NULL &&
+           sides->recv == NULL &&
            xyl_collective_of(operation)->users_exec->is_immediate;
 }
 

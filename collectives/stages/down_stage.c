@@ -118,8 +118,8 @@ static void down_start(xyl_stage_t *stage)
 {
     down_stage_t *down = down_of(stage);
 
-    down->sent = stage->operation->is_holding && may_detach(down)
-                     ? stage->operation->held
+    down->sent = stage->operation->detach.is_holding && may_detach(down)
+                     ? stage->operation->detach.copy
                      : down->buf;
     xyl_tree_edges_reset(&down->edges);
     memset(down->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));

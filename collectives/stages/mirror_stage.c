@@ -195,12 +195,12 @@ xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
         both.high = input->high > both.high ? input->high : both.high;
     }
     status = mirror_make(operation, &both, &mirrors[0],
-                         &operation->mirror_of_result);
-    operation->mirror_of_input = operation->mirror_of_result;
+                         &operation->buffers.mirror_of_result);
+    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result;
     if (status == XYLEM_OK && !are_one_buffer)
         status = mirror_make(operation, input, &mirrors[1],
-                             &operation->mirror_of_input);
-    operation->is_mirrored = status == XYLEM_OK;
+                             &operation->buffers.mirror_of_input);
+    operation->buffers.is_mirrored = status == XYLEM_OK;
     return status;
 }
 

@@ -162,8 +162,9 @@ static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
 {
     uint32_t i;
 
-    operation->packed = xyl_arena_alloc(&operation->request.arena, bytes + 1);
-    if (operation->packed == NULL)
+    operation->buffers.packed =
+        xyl_arena_alloc(&operation->request.arena, bytes + 1);
+    if (operation->buffers.packed == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to pack %zu bytes",
                         bytes);
     for (i = 0; i < operation->stages; i++) {
@@ -236,7 +237,7 @@ xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
     xylem_status_t status;
     uint32_t lane;
 
-    operation->widening = binned->bytes / binned->element_bytes;
+    operation->buffers.widening = binned->bytes / binned->element_bytes;
     if (needs_no_sums(operation))
         return XYLEM_OK;
     status = memory_add(operation, most * binned->bytes);

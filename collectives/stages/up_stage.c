@@ -488,7 +488,7 @@ static void up_start(xyl_stage_t *stage)
         up->child_arrived[i] = 0;
         up_receive(up, &up->edges.children[i]);
     }
-    if (stage->operation->is_holding && may_detach(up))
+    if (stage->operation->detach.is_holding && may_detach(up))
         xyl_stage_release(stage);
 }
 

@@ -36,9 +36,9 @@ uint32_t xyl_context_slot_acquire(xylem_context_t *context)
     uint64_t slot;
 
     pthread_mutex_lock(&context->lock);
-    slot = xyl_bits_take_from(context->team_slots, context->slot_next,
+    slot = xyl_bits_take_from(context->slots.used, context->slots.next,
                               XYL_TEAM_SLOTS);
-    context->slot_next = slot + 1;
+    context->slots.next = slot + 1;
     pthread_mutex_unlock(&context->lock);
     return (uint32_t)slot;
 }
@@ -46,7 +46,7 @@ uint32_t xyl_context_slot_acquire(xylem_context_t *context)
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
 {
     pthread_mutex_lock(&context->lock);
-    xyl_bits_clear(context->team_slots, slot);
+    xyl_bits_clear(context->slots.used, slot);
     pthread_mutex_unlock(&context->lock);
 }
 

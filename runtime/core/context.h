@@ -31,6 +31,29 @@ enum {
 
 struct xyl_operation;
 
+/* Bytes that suit the memory of this rank's node (context_shm.h). */
+typedef struct xyl_context_sizes {
+    uint64_t budget;      /* for noise: as set, or the library's choice */
+    uint64_t window;      /* of a piece on a node, at most */
+    uint64_t past_caches; /* an operation that writes so many bytes copies past
+                             the caches */
+    uint64_t reuse;       /* a window is best used again after the node's ranks
+                             have written so many bytes; 0: at any time */
+} xyl_context_sizes_t;
+
+/* How the ranks have found one another (context_join.h). */
+typedef struct xyl_context_job {
+    xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
+    xyl_peers_t met;            /* results of the ranks' first exchange, */
+    xyl_blobs_t reaches;        /* and of their second: addresses */
+} xyl_context_job_t;
+
+/* Slots of teams that this rank has handed out. */
+typedef struct xyl_context_slots {
+    uint64_t used[(XYL_TEAM_SLOTS + 63) / 64]; /* bits */
+    uint64_t next; /* the search begins here: slots are reused late */
+} xyl_context_slots_t;
+
 struct xylem_context {
     uint32_t magic;
     uint32_t rank;
@@ -40,27 +63,19 @@ struct xylem_context {
     xyl_engine_t engine;
     xyl_driver_t driver;
     xyl_net_t *net;
-    uint64_t noise_budget; /* bytes: as set, or the library's choice */
-    uint64_t window_bytes; /* of a piece on a node, at most */
-    struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
-    int all_nodes_share;   /* 1, equal on all ranks: wherever a node has
-                              several ranks, they share memory */
-    xyl_heap_t heap;       /* of xylem_alloc */
-    xyl_execs_t execs;     /* one for each kind of memory */
+    xyl_context_sizes_t sizes;
+    struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm/shm.h */
+    int all_nodes_share; /* 1, equal on all ranks: wherever a node has
+                            several ranks, they share memory */
+    xyl_heap_t heap;     /* of xylem_alloc */
+    xyl_execs_t execs;   /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
-    uint64_t past_caches; /* an operation that writes so many bytes copies past
-                             the caches */
-    uint64_t reuse_bytes; /* a window is best used again after the node's ranks
-                             have written so many bytes; 0: at any time */
-    xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_peers_t met;            /* results of the ranks' first exchange, */
-    xyl_blobs_t reaches;        /* and of their second: addresses */
-    xyl_peer_t *peers;          /* `met.all`, or those of the parts */
+    xyl_context_job_t job;
+    xyl_peer_t *peers; /* `job.met.all`, or those of the parts */
     xylem_team_t *world;
     pthread_mutex_t lock; /* for slots, lists, and modules' state */
     const xyl_modules_t *modules;
-    uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
-    uint64_t slot_next; /* the search begins here: slots are reused late */
+    xyl_context_slots_t slots;
     LIST_HEAD(, xylem_request) requests; /* all, guarded by `lock` */
     _Atomic uint32_t teams_made;
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */

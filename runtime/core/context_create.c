@@ -58,8 +58,8 @@ static void dismantle(xylem_context_t *context)
         xyl_notices_stop(context);
         context->net->ops->destroy(context->net);
     }
-    if (context->bootstrap != NULL)
-        context->bootstrap->ops->destroy(context->bootstrap);
+    if (context->job.bootstrap != NULL)
+        context->job.bootstrap->ops->destroy(context->job.bootstrap);
     xyl_detached_abandon(context);
     xyl_requests_abandon(context);
     while (!LIST_EMPTY(&context->teams))
@@ -71,10 +71,10 @@ static void dismantle(xylem_context_t *context)
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
     xyl_recorder_end(context);
-    free(context->met.all);
+    free(context->job.met.all);
     xyl_config_release(&context->config);
-    xyl_blobs_fini(&context->met.hellos);
-    xyl_blobs_fini(&context->reaches);
+    xyl_blobs_fini(&context->job.met.hellos);
+    xyl_blobs_fini(&context->job.reaches);
     context_bury(context);
 }
 
@@ -103,7 +103,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
                        sizeof *context, context->attached);
     context->modules = parts->modules;
     context->config = *config;
-    context->past_caches =
+    context->sizes.past_caches =
         config->past_caches == 0 ? UINT64_MAX : config->past_caches;
     xyl_log_level_set((xyl_log_level_t)config->log);
     xyl_pool_init(&context->pool, parts->allocator, config->pool_bytes);
@@ -312,7 +312,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
         return status;
     xyl_driver_leave_to_caller(&context->driver);
     last_turn(context);
-    if (context->bootstrap != NULL)
+    if (context->job.bootstrap != NULL)
         xyl_context_leave(context);
     dismantle(context);
     return XYLEM_OK;

@@ -99,7 +99,7 @@ static uint32_t local_cores(const xylem_context_t *context)
     uint32_t rank, i;
 
     for (rank = 0; rank < context->ranks; rank++) {
-        const xyl_cpus_t *cpus = xyl_peers_cpus(&context->met.hellos, rank);
+        const xyl_cpus_t *cpus = xyl_peers_cpus(&context->job.met.hellos, rank);
         for (i = 0; i < XYL_CPUS_MAX / 64; i++)
             if (context->peers[rank].is_local)
                 all.bits[i] |= cpus->bits[i];
@@ -133,7 +133,8 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
 {
     const xyl_net_params_t params = {.rank = context->rank,
                                      .ranks = context->ranks,
-                                     .are_together = context->met.are_together,
+                                     .are_together =
+                                         context->job.met.are_together,
                                      .can_sleep = can_sleep,
                                      .ready = &context->engine.ready};
     xyl_net_t *net;
@@ -196,9 +197,10 @@ static xylem_status_t meet_peers(xylem_context_t *context,
 
     if (status == XYLEM_OK)
         xyl_context_shm_prepare(context, &offer);
-    status = xyl_peers_exchange(context->bootstrap, &mine, &context->met);
-    context->peers = context->met.all;
-    xyl_context_budget_set(context, context->met.node_ranks_max);
+    status =
+        xyl_peers_exchange(context->job.bootstrap, &mine, &context->job.met);
+    context->peers = context->job.met.all;
+    xyl_context_budget_set(context, context->job.met.node_ranks_max);
     return status;
 }
 
@@ -226,7 +228,7 @@ static xylem_status_t machine_read(const xylem_context_t *context,
     }
     for (; rank < context->ranks; rank++)
         if (context->peers[rank].place.node == node)
-            cpus[count++] = *xyl_peers_cpus(&context->met.hellos, rank);
+            cpus[count++] = *xyl_peers_cpus(&context->job.met.hellos, rank);
     xyl_machine_read(cpus, count, machine_out, *places_out);
     *count_out = count;
     free(cpus);
@@ -256,13 +258,13 @@ static xylem_status_t reach_peers(xylem_context_t *context,
         if (net->ops->address != NULL)
             mine.address = net->ops->address(net, &mine.address_bytes);
     }
-    status =
-        xyl_reach_exchange(context->bootstrap, &mine, context->peers, &reach);
+    status = xyl_reach_exchange(context->job.bootstrap, &mine, context->peers,
+                                &reach);
     /* From here on errors are printed at once: after the last exchange the
      * launcher may end this rank because of another. */
     xyl_log_let_go();
     free(places);
-    context->reaches = reach.blobs;
+    context->job.reaches = reach.blobs;
     *machine_out = reach.machine;
     *addresses_out = reach.addresses;
     return status;
@@ -349,8 +351,8 @@ static xylem_status_t outcomes_read(const xylem_context_t *context,
         if (all->offsets[rank + 1] - all->offsets[rank] != sizeof *outcome)
             return xyl_peer_is_incomplete(rank);
         if (outcome->status != XYLEM_OK)
-            return xyl_peer_gives_up(context->bootstrap, rank, outcome->status,
-                                     outcome->culprit);
+            return xyl_peer_gives_up(context->job.bootstrap, rank,
+                                     outcome->status, outcome->culprit);
         troubles[rank] = outcome->trouble < XYL_SHM_TROUBLES
                              ? (xyl_shm_trouble_t)outcome->trouble
                              : XYL_SHM_LAYOUT;
@@ -366,7 +368,7 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
     xyl_shm_trouble_t *troubles = calloc(context->ranks, sizeof *troubles);
     outcome_t mine = {.status = (uint32_t)status,
                       .trouble = (uint32_t)trouble,
-                      .culprit = context->bootstrap->culprit};
+                      .culprit = context->job.bootstrap->culprit};
     xyl_blobs_t all = {NULL, NULL};
     xylem_status_t told;
 
@@ -374,8 +376,8 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the others");
         mine.status = (uint32_t)status;
     }
-    told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
-                                             sizeof mine, &all);
+    told = context->job.bootstrap->ops->exchange(context->job.bootstrap, &mine,
+                                                 sizeof mine, &all);
     /* The net could not connect because a rank has died. */
     if (status == XYLEM_OK ||
         (status == XYLEM_ERR_NET && told == XYLEM_ERR_PROC_FAILED))
@@ -399,7 +401,7 @@ static void set_past_caches(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
     if (context->config.past_caches == 0 && machine->cache_bytes >= 8)
-        context->past_caches = machine->cache_bytes / 8;
+        context->sizes.past_caches = machine->cache_bytes / 8;
 }
 
 /* Meets the other ranks, creates the net, and connects. A rank that fails, or
@@ -415,7 +417,7 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     uint32_t cores = 0;
 
     status = meet_peers(context, status);
-    if (context->met.speak_otherwise || context->bootstrap->is_broken)
+    if (context->job.met.speak_otherwise || context->job.bootstrap->is_broken)
         return status;
     if (status == XYLEM_OK) {
         cores = local_cores(context);
@@ -428,7 +430,7 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
         status = parts_start(context, mode, cores, addresses, &trouble);
     }
     free(addresses);
-    if (context->bootstrap->is_broken)
+    if (context->job.bootstrap->is_broken)
         return status;
     return agree_on_start(context, status, trouble);
 }
@@ -441,7 +443,7 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
 static void set_reuse_bytes(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
-    context->reuse_bytes = machine->own_cache_bytes * local_ranks(context) / 4;
+    context->sizes.reuse = machine->own_cache_bytes * local_ranks(context) / 4;
 }
 
 /* Called before the ranks meet, so that the error is printed once. */
@@ -490,12 +492,12 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
 {
     xyl_machine_t machine = {.cores = 0};
     xylem_status_t status =
-        bootstrap_create(user, &context->config, &context->bootstrap);
+        bootstrap_create(user, &context->config, &context->job.bootstrap);
 
     if (status != XYLEM_OK)
         return status;
-    context->rank = context->bootstrap->rank;
-    context->ranks = context->bootstrap->ranks;
+    context->rank = context->job.bootstrap->rank;
+    context->ranks = context->job.bootstrap->ranks;
     if (context->ranks > XYL_TEAM_SIZE_MAX)
         return xyl_fail(XYLEM_ERR_NO_RESOURCE,
                         "a job of %u ranks: there may be %d", context->ranks,

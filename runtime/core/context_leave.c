@@ -40,7 +40,7 @@ static void drop_the_rest(xylem_context_t *context)
         return;
     pthread_mutex_lock(&context->lock);
     for (slot = 0; slot < XYL_TEAM_SLOTS; slot++)
-        if (xyl_bits_test(context->team_slots, slot))
+        if (xyl_bits_test(context->slots.used, slot))
             ops->drop(context->net, slot << XYL_SLOT_AT,
                       UINT64_MAX << XYL_SLOT_AT);
     pthread_mutex_unlock(&context->lock);
@@ -67,14 +67,14 @@ static int is_flushed(void *arg)
 static int is_fenced(void *arg)
 {
     xylem_context_t *context = arg;
-    const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
+    const xyl_bootstrap_ops_t *ops = context->job.bootstrap->ops;
 
     if (xyl_engine_try_own(&context->engine)) {
         drop_the_rest(context);
         xyl_engine_disown(&context->engine);
     }
     return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
-           ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
+           ops->fence_test(context->job.bootstrap) != XYLEM_IN_PROGRESS;
 }
 
 /* ---- before a fence that blocks ---- */
@@ -155,7 +155,8 @@ static int flush(xylem_context_t *context, uint64_t limit_ns)
 static int leave_together(xylem_context_t *context, uint64_t limit_ns,
                           uint64_t flush_ns)
 {
-    if (!context->bootstrap->ops->fence_blocks || !xyl_notices_are_on(context))
+    if (!context->job.bootstrap->ops->fence_blocks ||
+        !xyl_notices_are_on(context))
         return 1;
     if (xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
         XYLEM_OK)
@@ -169,7 +170,7 @@ void xyl_context_leave(xylem_context_t *context)
 {
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
     uint64_t flush_ns = limit_ns;
-    xyl_bootstrap_t *bootstrap = context->bootstrap;
+    xyl_bootstrap_t *bootstrap = context->job.bootstrap;
     int is_left;
 
     if (atomic_load_explicit(&context->failed_teams, memory_order_relaxed) !=

@@ -60,8 +60,8 @@ static uint64_t window_for(const xylem_context_t *context, uint32_t ranks)
 
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max)
 {
-    context->noise_budget = budget_for(context, node_ranks_max);
-    context->window_bytes = window_for(context, node_ranks_max);
+    context->sizes.budget = budget_for(context, node_ranks_max);
+    context->sizes.window = window_for(context, node_ranks_max);
 }
 
 static int is_wanted(const xylem_context_t *context)
@@ -110,7 +110,7 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
     for (rank = 0; rank < context->ranks; rank++)
         if (is_member(context, rank)) {
             members[count] = *(const xyl_shm_member_t *)xyl_peers_offer(
-                &context->met.hellos, rank);
+                &context->job.met.hellos, rank);
             members[count++].rank = rank;
         }
     if (count > 1)

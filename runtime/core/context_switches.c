@@ -27,8 +27,8 @@ static xylem_status_t switches_read(xylem_context_t *context)
 
 static void name_node(const xylem_context_t *context, uint32_t rank, char *name)
 {
-    if (context->bootstrap != NULL)
-        xyl_peers_node(&context->met.hellos, rank, name);
+    if (context->job.bootstrap != NULL)
+        xyl_peers_node(&context->job.met.hellos, rank, name);
     else
         snprintf(name, XYL_NODE_NAME_BYTES + 1, "node%u",
                  context->peers[rank].place.node);

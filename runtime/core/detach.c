@@ -12,11 +12,12 @@
  * of the node's budget, as the node's ranks hold node_holds for such a call. */
 static uint64_t room_for(const xyl_operation_t *operation)
 {
-    uint64_t budget = operation->request.context->noise_budget;
+    uint64_t budget = operation->request.context->sizes.budget;
 
-    return operation->node_holds == 0
+    return operation->detach.node_holds == 0
                ? 0
-               : budget / operation->node_holds * operation->hold.bytes;
+               : budget / operation->detach.node_holds *
+                     operation->detach.hold.bytes;
 }
 
 /* 1: every operation older than this one, the newest, is detached. */
@@ -24,7 +25,7 @@ static int is_only_one(const xyl_operation_t *operation)
 {
     const xyl_operation_t *older = LIST_NEXT(operation, others);
 
-    while (older != NULL && older->is_detached)
+    while (older != NULL && older->detach.is_detached)
         older = LIST_NEXT(older, others);
     return older == NULL;
 }
@@ -34,22 +35,23 @@ int xyl_hold_begin(xyl_operation_t *operation)
     xylem_context_t *context = operation->request.context;
     uint64_t room = room_for(operation);
 
-    operation->is_holding = 0;
-    if (!operation->hold.detaches || operation->hold.bytes > room)
+    operation->detach.is_holding = 0;
+    if (!operation->detach.hold.detaches || operation->detach.hold.bytes > room)
         return 1;
-    if (context->held.bytes + operation->hold.bytes > room) {
+    if (context->held.bytes + operation->detach.hold.bytes > room) {
         if (!xyl_context_has_detached(context) || !is_only_one(operation))
             return 1;
         assert(context->held.deferred == NULL);
         context->held.deferred = operation;
         return 0;
     }
-    if (operation->hold.needs_message && operation->held == NULL)
-        operation->held = xyl_pool_acquire(&context->pool, operation->bytes);
-    if (operation->hold.needs_message && operation->held == NULL)
+    if (operation->detach.hold.needs_message && operation->detach.copy == NULL)
+        operation->detach.copy =
+            xyl_pool_acquire(&context->pool, operation->bytes);
+    if (operation->detach.hold.needs_message && operation->detach.copy == NULL)
         return 1;
-    context->held.bytes += operation->hold.bytes;
-    operation->is_holding = 1;
+    context->held.bytes += operation->detach.hold.bytes;
+    operation->detach.is_holding = 1;
     return 1;
 }
 
@@ -67,20 +69,20 @@ void xyl_hold_end(xyl_operation_t *operation)
     if (operation->request.context->held.deferred ==
         operation) /* it has failed */
         operation->request.context->held.deferred = NULL;
-    if (!operation->is_holding)
+    if (!operation->detach.is_holding)
         return;
-    operation->is_holding = 0;
-    operation->request.context->held.bytes -= operation->hold.bytes;
+    operation->detach.is_holding = 0;
+    operation->request.context->held.bytes -= operation->detach.hold.bytes;
     if (operation->request.posted == 0)
         xyl_hold_release(operation);
 }
 
 void xyl_hold_release(xyl_operation_t *operation)
 {
-    if (operation->held != NULL)
-        xyl_pool_release(&operation->request.context->pool, operation->held,
-                         operation->bytes);
-    operation->held = NULL;
+    if (operation->detach.copy != NULL)
+        xyl_pool_release(&operation->request.context->pool,
+                         operation->detach.copy, operation->bytes);
+    operation->detach.copy = NULL;
 }
 
 /* ---- from completion to the end ---- */
@@ -88,11 +90,11 @@ void xyl_hold_release(xyl_operation_t *operation)
 void xyl_operation_detach(xyl_operation_t *operation)
 {
     operation->is_finishing = 0;
-    operation->is_detached = 1;
+    operation->detach.is_detached = 1;
     atomic_fetch_add_explicit(&operation->request.context->held.detached, 1,
                               memory_order_relaxed);
-    if (operation->detached_of != NULL)
-        atomic_fetch_add_explicit(operation->detached_of, 1,
+    if (operation->detach.counter != NULL)
+        atomic_fetch_add_explicit(operation->detach.counter, 1,
                                   memory_order_relaxed);
     xyl_request_detach(&operation->request);
 }
@@ -100,14 +102,14 @@ void xyl_operation_detach(xyl_operation_t *operation)
 void xyl_operation_settle(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
-    _Atomic uint32_t *detached_of = operation->detached_of;
+    _Atomic uint32_t *counter = operation->detach.counter;
 
-    operation->is_detached = 0;
+    operation->detach.is_detached = 0;
     xyl_request_settle(&operation->request);
     /* Partners: the loads in is_drained, and before a user operator ends. */
     atomic_fetch_sub_explicit(&context->held.detached, 1, memory_order_release);
-    if (detached_of != NULL)
-        atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);
+    if (counter != NULL)
+        atomic_fetch_sub_explicit(counter, 1, memory_order_release);
     xyl_driver_notify(&context->driver);
 }
 
@@ -135,29 +137,29 @@ xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
     xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, request, request);
     xyl_operation_t *other;
 
-    for (other = operation->stand_ins; other != NULL;
-         other = other->next_stand_in)
+    for (other = operation->detach.stand_ins; other != NULL;
+         other = other->detach.next_stand_in)
         if (is_free(other))
             return &other->request;
-    assert(operation->another != NULL);
-    other = operation->another(operation);
+    assert(operation->maker.another != NULL);
+    other = operation->maker.another(operation);
     if (other == NULL)
         return NULL;
     xyl_request_make_own(&other->request);
     other->request.on_complete = stand_in_done;
     other->request.arg = operation;
-    other->next_stand_in = operation->stand_ins;
-    operation->stand_ins = other;
+    other->detach.next_stand_in = operation->detach.stand_ins;
+    operation->detach.stand_ins = other;
     return &other->request;
 }
 
 void xyl_stand_ins_free(xyl_operation_t *operation)
 {
-    xyl_operation_t *other = operation->stand_ins, *next;
+    xyl_operation_t *other = operation->detach.stand_ins, *next;
 
-    operation->stand_ins = NULL;
+    operation->detach.stand_ins = NULL;
     for (; other != NULL; other = next) {
-        next = other->next_stand_in;
+        next = other->detach.next_stand_in;
         (void)xylem_request_free(&other->request); /* it is idle */
     }
 }
@@ -187,10 +189,10 @@ void xyl_detached_abandon(xylem_context_t *context)
     xyl_operation_t *operation;
 
     while ((operation = LIST_FIRST(&context->operations)) != NULL) {
-        assert(operation->is_detached);
+        assert(operation->detach.is_detached);
         LIST_REMOVE(operation, others);
         operation->request.posted = 0;
-        operation->is_detached = 0;
+        operation->detach.is_detached = 0;
         xyl_hold_end(operation);
         xyl_request_settle(&operation->request);
     }

@@ -18,7 +18,7 @@
  * only if all older operations are detached; the user may wait for one that is
  * not, and so may other ranks. */
 int xyl_hold_begin(xyl_operation_t *operation);
-/* At the end of a run: gives the room back; the net may still read `held`. */
+/* At the end of a run: gives the room back; the net may still read the copy. */
 void xyl_hold_end(xyl_operation_t *operation);
 /* Frees the copy of the message, which nothing reads any more. Any thread. */
 void xyl_hold_release(xyl_operation_t *operation);

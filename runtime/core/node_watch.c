@@ -89,7 +89,7 @@ static void node_lost(void *arg, uint32_t node, int whole)
         xyl_context_suspect(context, watch->leaders[node]);
         return;
     }
-    xyl_peers_node(&context->met.hellos, watch->leaders[node], name);
+    xyl_peers_node(&context->job.met.hellos, watch->leaders[node], name);
     xyl_log(XYL_LOG_WARN,
             "node %s has not answered for %llu s (XYLEM_SILENCE_S): its ranks "
             "are taken for dead",
@@ -129,7 +129,7 @@ xylem_status_t xyl_node_watch_start(xylem_context_t *context)
     for (rank = context->ranks; rank-- > 0;) {
         uint32_t node = context->peers[rank].place.node;
         watch->leaders[node] = rank;
-        watch->addresses[node] = xyl_reach_lookout(&context->reaches, rank);
+        watch->addresses[node] = xyl_reach_lookout(&context->job.reaches, rank);
     }
     params.node = context->peers[context->rank].place.node;
     params.addresses = watch->addresses;

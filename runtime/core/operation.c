@@ -29,16 +29,16 @@ static xylem_status_t create_lists(xyl_operation_t *operation)
     xyl_arena_t *arena = &operation->request.arena;
     size_t segments = (size_t)operation->segments;
 
-    if (operation->waits_for_parts) {
-        operation->parts =
-            xyl_arena_array(arena, segments, sizeof *operation->parts);
-        if (operation->parts == NULL)
+    if (operation->parts.are_awaited) {
+        operation->parts.all =
+            xyl_arena_array(arena, segments, sizeof *operation->parts.all);
+        if (operation->parts.all == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
-    if (operation->on_segment != NULL) {
-        operation->arrived =
-            xyl_arena_array(arena, segments, sizeof *operation->arrived);
-        if (operation->arrived == NULL)
+    if (operation->told.on_segment != NULL) {
+        operation->told.segments =
+            xyl_arena_array(arena, segments, sizeof *operation->told.segments);
+        if (operation->told.segments == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
     return XYLEM_OK;
@@ -57,18 +57,18 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     operation->request.flags = params->flags;
     operation->request.on_complete = params->on_complete;
     operation->request.arg = params->arg;
-    operation->name = "internal"; /* collectives are named later */
+    operation->record.name = "internal"; /* collectives are named later */
     operation->bytes = params->bytes;
     operation->segment_bytes = params->segment_bytes;
     operation->segments = params->bytes / params->segment_bytes +
                           (params->bytes % params->segment_bytes != 0);
     operation->lanes = params->lanes;
     operation->lanes_are_parts = params->lanes_are_parts;
-    operation->on_segment = params->on_segment;
+    operation->told.on_segment = params->on_segment;
     operation->has_input = params->has_input;
-    operation->waits_for_parts = params->waits_for_parts;
+    operation->parts.are_awaited = params->waits_for_parts;
     operation->finish_event.handle = operation_finish;
-    operation->parts_task.run = parts_run;
+    operation->parts.task.run = parts_run;
     if (operation->segments > XYL_SEGMENTS_MAX) {
         xyl_request_discard(&operation->request);
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -193,12 +193,12 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     return stage;
 }
 
-void xyl_operation_is_whole(xyl_operation_t *operation)
+void xyl_operation_make_whole(xyl_operation_t *operation)
 {
     assert(operation->segments <= 1 && operation->stages == 0);
     operation->stage_segments = 1;
     if (operation->segments == 0)
-        operation->on_segment = NULL;
+        operation->told.on_segment = NULL;
 }
 
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
@@ -222,16 +222,17 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
         const void *constant;
         void *plain;
     } users_input = {input};
-    int is_mirrored = operation->is_mirrored;
+    int is_mirrored = operation->buffers.is_mirrored;
     /* Stages only read INPUT, which may be constant memory of the user's. */
     void *const memory[] = {
         [XYL_ROLE_NOTHING] = NULL,
-        [XYL_ROLE_INPUT] =
-            is_mirrored ? operation->mirror_of_input : users_input.plain,
-        [XYL_ROLE_RESULT] = is_mirrored ? operation->mirror_of_result : result,
-        [XYL_ROLE_SCRATCH] = operation->scratch,
-        [XYL_ROLE_SPARE] = operation->spare,
-        [XYL_ROLE_PACKED] = operation->packed,
+        [XYL_ROLE_INPUT] = is_mirrored ? operation->buffers.mirror_of_input
+                                       : users_input.plain,
+        [XYL_ROLE_RESULT] =
+            is_mirrored ? operation->buffers.mirror_of_result : result,
+        [XYL_ROLE_SCRATCH] = operation->buffers.scratch,
+        [XYL_ROLE_SPARE] = operation->buffers.spare,
+        [XYL_ROLE_PACKED] = operation->buffers.packed,
         [XYL_ROLE_USERS_INPUT] = users_input.plain,
         [XYL_ROLE_USERS_RESULT] = result,
     };
@@ -280,12 +281,12 @@ static xylem_status_t operation_prepare(xylem_request_t *request)
 
     if (status != XYLEM_OK)
         return status;
-    for (i = 0; operation->waits_for_parts && i < operation->segments; i++)
-        atomic_store_explicit(&operation->parts[i].is_released, 0,
+    for (i = 0; operation->parts.are_awaited && i < operation->segments; i++)
+        atomic_store_explicit(&operation->parts.all[i].is_released, 0,
                               memory_order_relaxed);
-    atomic_store_explicit(&operation->parts_released.newest, NULL,
+    atomic_store_explicit(&operation->parts.released.newest, NULL,
                           memory_order_relaxed);
-    atomic_store_explicit(&operation->parts_queued, 0, memory_order_relaxed);
+    atomic_store_explicit(&operation->parts.is_queued, 0, memory_order_relaxed);
     return XYLEM_OK;
 }
 
@@ -331,7 +332,7 @@ void xyl_operation_note_began(xyl_operation_t *operation)
 {
     const xyl_observer_t *observer = operation->request.context->observer;
 
-    operation->began = observer->time(observer->arg);
+    operation->record.began = observer->time(observer->arg);
 }
 
 void xyl_operation_note_ended(const xyl_operation_t *operation)
@@ -339,10 +340,12 @@ void xyl_operation_note_ended(const xyl_operation_t *operation)
     const xyl_observer_t *observer = operation->request.context->observer;
 
     if (observer->lasted != NULL)
-        observer->lasted(observer->arg, XYL_LASTED_OPERATION, operation->name,
-                         operation->began, operation->bytes);
-    if (operation->subject != NULL && observer->ran != NULL)
-        observer->ran(observer->arg, operation->subject, operation->began);
+        observer->lasted(observer->arg, XYL_LASTED_OPERATION,
+                         operation->record.name, operation->record.began,
+                         operation->bytes);
+    if (operation->record.subject != NULL && observer->ran != NULL)
+        observer->ran(observer->arg, operation->record.subject,
+                      operation->record.began);
 }
 
 static void operation_enlist(xyl_operation_t *operation)
@@ -352,7 +355,7 @@ static void operation_enlist(xyl_operation_t *operation)
     operation->failure = XYLEM_OK;
     operation->is_finishing = 0;
     operation->looks_without_event = 0;
-    operation->finish_waits_for_parts = 0;
+    operation->parts.task_completes = 0;
     operation->stages_left = operation->releases_left = operation->stages;
     LIST_INSERT_HEAD(&operation->request.context->operations, operation,
                      others);
@@ -383,7 +386,7 @@ void xyl_operation_go(xyl_operation_t *operation)
     }
     if (!operation->has_input)
         return;
-    if (operation->waits_for_parts && segments != 0) {
+    if (operation->parts.are_awaited && segments != 0) {
         if (operation->request.actor != NULL)
             operation->request.actor->takes_segments(operation->request.actor);
         return;
@@ -500,7 +503,7 @@ static void operation_complete(xyl_operation_t *operation)
     xyl_hold_end(operation);
     if (operation->tag != 0)
         xyl_tag_end(operation->request.team, operation->tag);
-    if (!operation->is_detached) {
+    if (!operation->detach.is_detached) {
         xyl_request_complete(&operation->request, operation->failure);
         return;
     }
@@ -518,10 +521,10 @@ static void operation_finish(xyl_event_t *event)
     /* From here on xylem_segment_ready submits no task. If a task is under way,
      * parts_run completes the operation instead. Partner: the exchanges in
      * parts_run and xylem_segment_ready. */
-    if (operation->waits_for_parts &&
-        atomic_exchange_explicit(&operation->parts_queued, 1,
+    if (operation->parts.are_awaited &&
+        atomic_exchange_explicit(&operation->parts.is_queued, 1,
                                  memory_order_acq_rel) != 0)
-        operation->finish_waits_for_parts = 1;
+        operation->parts.task_completes = 1;
     else if (operation->stages_left != 0 && operation->failure == XYLEM_OK)
         xyl_operation_detach(operation);
     else
@@ -574,11 +577,11 @@ void xyl_stage_release(xyl_stage_t *stage)
     assert(!stage->is_released);
     stage->is_released = 1;
     operation->releases_left--;
-    if (!operation->is_holding)
+    if (!operation->detach.is_holding)
         return;
     if (operation->releases_left == 0)
         finish_soon(operation);
-    else if (operation->releases_left <= operation->hold.keepers)
+    else if (operation->releases_left <= operation->detach.hold.keepers)
         ask_to_keep(operation);
 }
 
@@ -615,12 +618,12 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
     } else if (stage->next != NULL) {
         emit_parts(stage, index);
     }
-    if (!stage->is_end || operation->on_segment == NULL)
+    if (!stage->is_end || operation->told.on_segment == NULL)
         return;
     segment = xyl_stage_segment(stage, index);
     end = segment + stage->grain;
     for (; segment < end && segment < stage->end; segment++)
-        operation->arrived[operation->arrived_count++] = (uint32_t)segment;
+        operation->told.segments[operation->told.count++] = (uint32_t)segment;
     xyl_request_queue_callbacks(&operation->request);
 }
 
@@ -629,16 +632,16 @@ static void operation_deliver(xylem_request_t *request)
     xyl_operation_t *operation = xyl_operation_of(request);
     uint32_t i;
 
-    for (i = 0; i < operation->arrived_count; i++)
-        operation->on_segment(
-            request->arg, operation->arrived[i],
+    for (i = 0; i < operation->told.count; i++)
+        operation->told.on_segment(
+            request->arg, operation->told.segments[i],
             xyl_operation_users(
                 operation,
-                xyl_operation_offset(operation, operation->arrived[i])),
+                xyl_operation_offset(operation, operation->told.segments[i])),
             xyl_operation_users(
                 operation,
-                xyl_operation_length(operation, operation->arrived[i])));
-    operation->arrived_count = 0;
+                xyl_operation_length(operation, operation->told.segments[i])));
+    operation->told.count = 0;
 }
 
 static void operation_release(xylem_request_t *request)
@@ -647,9 +650,9 @@ static void operation_release(xylem_request_t *request)
 
     xyl_stand_ins_free(operation);
     xyl_hold_release(operation);
-    free(operation->owned_buffer);
-    if (operation->release != NULL)
-        operation->release(operation);
+    free(operation->buffers.owned);
+    if (operation->maker.release != NULL)
+        operation->maker.release(operation);
 }
 
 static int operation_keep(xylem_request_t *request)
@@ -657,10 +660,10 @@ static int operation_keep(xylem_request_t *request)
     xyl_operation_t *operation = xyl_operation_of(request);
 
     xyl_stand_ins_free(operation);
-    if (operation->given_up != NULL)
-        operation->given_up(operation);
-    operation->given_up = NULL;
-    return operation->keep != NULL && operation->keep(operation);
+    if (operation->maker.given_up != NULL)
+        operation->maker.given_up(operation);
+    operation->maker.given_up = NULL;
+    return operation->maker.keep != NULL && operation->maker.keep(operation);
 }
 
 static const xyl_request_ops_t operation_ops = {
@@ -676,26 +679,27 @@ static const xyl_request_ops_t operation_ops = {
 
 static void parts_run(xyl_task_t *task)
 {
-    xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, parts_task, task);
+    xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, parts.task, task);
     const xyl_task_t *part;
 
-    if (operation->finish_waits_for_parts) {
+    if (operation->parts.task_completes) {
         operation_complete(operation);
         return;
     }
     /* Partner: the exchange in xylem_segment_ready. A segment that is released
      * from here on submits a task of its own. */
-    atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
-    for (part = xyl_queue_take(&operation->parts_released);
+    atomic_exchange_explicit(&operation->parts.is_queued, 0,
+                             memory_order_acq_rel);
+    for (part = xyl_queue_take(&operation->parts.released);
          part != NULL && operation->failure == XYLEM_OK; part = part->next)
         segment_in(operation,
-                   (uint64_t)((const part_t *)part - operation->parts));
+                   (uint64_t)((const part_t *)part - operation->parts.all));
 }
 
 int xyl_operation_take(xyl_operation_t *operation, uint64_t segment)
 {
     if (operation->failure != XYLEM_OK ||
-        atomic_exchange_explicit(&operation->parts[segment].is_released, 1,
+        atomic_exchange_explicit(&operation->parts.all[segment].is_released, 1,
                                  memory_order_relaxed) != 0)
         return 0;
     segment_in(operation, segment);
@@ -705,7 +709,8 @@ int xyl_operation_take(xyl_operation_t *operation, uint64_t segment)
 static xylem_status_t part_check(const xyl_operation_t *operation,
                                  uint64_t segment)
 {
-    if (operation->request.ops != &operation_ops || !operation->waits_for_parts)
+    if (operation->request.ops != &operation_ops ||
+        !operation->parts.are_awaited)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_segment_ready: the request was made without "
                         "XYLEM_FLAG_PARTS, or this rank has no input");
@@ -732,15 +737,15 @@ xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
         status = part_check(operation, segment);
     if (status != XYLEM_OK)
         return status;
-    part = &operation->parts[segment];
+    part = &operation->parts.all[segment];
     if (atomic_exchange_explicit(&part->is_released, 1, memory_order_relaxed))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_segment_ready: segment %llu was released before",
                         (unsigned long long)segment);
-    xyl_queue_push(&operation->parts_released, &part->task);
-    if (atomic_exchange_explicit(&operation->parts_queued, 1,
+    xyl_queue_push(&operation->parts.released, &part->task);
+    if (atomic_exchange_explicit(&operation->parts.is_queued, 1,
                                  memory_order_acq_rel) == 0)
-        xyl_engine_submit(&request->context->engine, &operation->parts_task);
+        xyl_engine_submit(&request->context->engine, &operation->parts.task);
     return XYLEM_OK;
 }
 

@@ -13,6 +13,8 @@ enum {
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
+struct xyl_operation;
+
 typedef struct xyl_operation_params {
     uint64_t bytes;       /* of the message */
     size_t segment_bytes; /* not 0 */
@@ -27,31 +29,89 @@ typedef struct xyl_operation_params {
     void *arg;
 } xyl_operation_params_t;
 
-/* The memory that an operation holds for other ranks when it detaches. */
-typedef struct xyl_hold {
-    int detaches;
-    uint64_t bytes;    /* including the copy of the message */
-    int needs_message; /* the operation needs a copy of the message: `held` */
-    uint32_t keepers;  /* how many stages have `may_keep` */
-} xyl_hold_t;
-
-typedef struct xyl_operation {
-    xylem_request_t request;
+/* What the maker of an operation has done with it; functions may be NULL. */
+typedef struct xyl_operation_maker {
     /* Offers the idle operation to its maker's store, when the user has given
-     * it up. 1: the store has taken the operation. May be NULL. */
+     * it up. 1: the store has taken the operation. */
     int (*keep)(struct xyl_operation *operation);
     /* Makes an equal operation without callback, on the starting thread.
      * Returns owned, or NULL. No function: the operation does not detach. */
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
-    /* Releases what the maker has attached to it. May be NULL. */
+    /* Releases what the maker has attached to it. */
     void (*release)(struct xyl_operation *operation);
     /* Called before `keep` when the user has given up an operation that could
-     * start again. May be NULL. */
+     * start again. */
     void (*given_up)(struct xyl_operation *operation);
-    size_t bytes;     /* of the message */
-    const char *name; /* of the collective, for records */
+} xyl_operation_maker_t;
+
+/* What an observer is told of the runs (runtime/base/observer.h). */
+typedef struct xyl_operation_record {
+    const char *name; /* of the collective */
     uint64_t began;   /* when the run began, by the observer's time */
     void *subject; /* argument of the observer's `ran`; NULL: no call of it */
+} xyl_operation_record_t;
+
+/* The memory that an operation holds for other ranks when it detaches. */
+typedef struct xyl_hold {
+    int detaches;
+    uint64_t bytes;    /* including the copy of the message */
+    int needs_message; /* the operation needs a copy of the message: `copy` */
+    uint32_t keepers;  /* how many stages have `may_keep` */
+} xyl_hold_t;
+
+/* Detaching (detach.h): the data that other ranks still need lie in the node's
+ * windows, in memory of the stages, or in `copy`, which is one of the message.
+ */
+typedef struct xyl_operation_detach {
+    xyl_hold_t hold;
+    uint64_t node_holds; /* bytes that the node's ranks hold for such a call */
+    int is_holding;      /* `hold` is reserved: the run may detach */
+    int is_detached;
+    char *copy;
+    _Atomic uint32_t *counter; /* of detached operations that use the same user
+                                  operator; NULL: none */
+    struct xyl_operation *stand_ins, *next_stand_in;
+} xyl_operation_detach_t;
+
+/* Segments of the input that any thread of the user's releases: the thread puts
+ * them on a list, and one task passes them to the progressing thread. */
+typedef struct xyl_operation_parts {
+    int are_awaited;
+    int task_completes;   /* the task, under way, completes the operation */
+    struct xyl_part *all; /* [segments]; NULL unless they are awaited */
+    xyl_queue_t released;
+    _Atomic int is_queued;
+    xyl_task_t task;
+} xyl_operation_parts_t;
+
+/* Segments of the result that the user is told of. */
+typedef struct xyl_operation_told {
+    xylem_segment_fn on_segment;
+    uint32_t *segments; /* [segments] that it was not called for yet */
+    uint32_t count;
+} xyl_operation_told_t;
+
+/* Buffers that stages use beside the user's, or in place of them; NULL: none.
+ * They are freed with the operation, when the net can no longer write to them.
+ */
+typedef struct xyl_operation_buffers {
+    void *scratch, *spare;
+    void *packed;    /* the inner stages work on it in place of the user's
+                        buffers, and the outer ones translate */
+    size_t widening; /* bytes of `packed` for a byte of the user's; 0: 1 */
+    /* Mirrors of user memory that the processor does not touch: the stages work
+     * on the mirrors (progress/exec/exec.h). Input and result in one buffer
+     * have one mirror. */
+    int is_mirrored;
+    void *mirror_of_input, *mirror_of_result;
+    void *owned; /* from malloc; the others are from the arena */
+} xyl_operation_buffers_t;
+
+typedef struct xyl_operation {
+    xylem_request_t request;
+    xyl_operation_maker_t maker;
+    size_t bytes;                  /* of the message */
+    xyl_operation_record_t record; /* for observers */
     uint64_t call; /* a word that is equal on all ranks of a call; 0:
                       unknown */
     size_t segment_bytes;
@@ -59,11 +119,11 @@ typedef struct xyl_operation {
     /* Every event reads the members above and these. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
     unsigned looks_without_event; /* of watch.h, since the last event */
-    unsigned limit_s; /* the most such looks; 0: the context's hang_s */
+    unsigned looks_max;           /* 0: as many as the context's hang_s */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
     uint64_t stage_segments; /* that the stages move: `segments`; or 1, see
-                                xyl_operation_is_whole */
+                                xyl_operation_make_whole */
     uint32_t lanes;
     int lanes_are_parts;
     uint32_t stages;
@@ -78,41 +138,12 @@ typedef struct xyl_operation {
     xyl_stage_t *end[XYL_LANES_MAX];   /* its output is the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xyl_event_t finish_event;
-    int is_finishing; /* finish_event is pushed or handled */
-    /* Detaching (detach.h): the data that other ranks still need lie in the
-     * node's windows, in memory of the stages, or in `held`, which is a copy
-     * of the message. */
+    int is_finishing;       /* finish_event is pushed or handled */
     uint32_t releases_left; /* stages that are not released */
-    int is_detached;
-    _Atomic uint32_t *detached_of; /* counts detached operations that use the
-                                      same user operator; NULL: none */
-    xyl_hold_t hold;
-    uint64_t node_holds; /* bytes that the node's ranks hold for such a call */
-    int is_holding;      /* `hold` is reserved: the run may detach */
-    char *held;
-    struct xyl_operation *stand_ins, *next_stand_in; /* see detach.h */
-    int finish_waits_for_parts; /* parts_task, under way, completes it */
-    /* Any thread of the user's releases segments: it puts them on a list, and
-     * one task passes them to the progressing thread. */
-    int waits_for_parts;
-    struct xyl_part *parts; /* [segments]; NULL unless waits_for_parts */
-    xyl_queue_t parts_released;
-    _Atomic int parts_queued;
-    xyl_task_t parts_task;
-    xylem_segment_fn on_segment;
-    uint32_t *arrived; /* [segments] that on_segment was not called for yet */
-    uint32_t arrived_count;
-    void *scratch, *spare; /* buffers from the arena, for stages; NULL: none */
-    void *packed; /* from the arena: the inner stages work on it in place of the
-                     user's buffers, and the outer ones translate; NULL: none */
-    size_t widening; /* bytes of `packed` for a byte of the user's; 0: 1 */
-    /* Mirrors of user memory that the processor does not touch: the stages work
-     * on the mirrors (progress/exec/exec.h). Input and result in one buffer
-     * have one mirror. */
-    int is_mirrored;
-    void *mirror_of_input, *mirror_of_result;
-    /* Freed with the operation, when the net can no longer write to it. */
-    void *owned_buffer;               /* from malloc */
+    xyl_operation_detach_t detach;
+    xyl_operation_parts_t parts;
+    xyl_operation_told_t told;
+    xyl_operation_buffers_t buffers;
     LIST_ENTRY(xyl_operation) others; /* the context's active operations */
 } xyl_operation_t;
 
@@ -198,12 +229,14 @@ void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
 static inline size_t xyl_operation_users(const xyl_operation_t *operation,
                                          size_t bytes)
 {
-    return operation->widening == 0 ? bytes : bytes / operation->widening;
+    return operation->buffers.widening == 0
+               ? bytes
+               : bytes / operation->buffers.widening;
 }
 
 /* Makes an operation of at most one segment pass one through its stages, even
  * if it is empty. Called before stages are added. */
-void xyl_operation_is_whole(xyl_operation_t *operation);
+void xyl_operation_make_whole(xyl_operation_t *operation);
 
 /* Bytes that go through a lane of consecutive segments. */
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,

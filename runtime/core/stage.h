@@ -32,9 +32,9 @@ typedef enum xyl_role {
     XYL_ROLE_NOTHING,
     XYL_ROLE_INPUT,   /* this rank's contribution; in place: in the result */
     XYL_ROLE_RESULT,  /* NULL: this rank's block stays in its place */
-    XYL_ROLE_SCRATCH, /* operation->scratch */
-    XYL_ROLE_SPARE,   /* operation->spare */
-    XYL_ROLE_PACKED,  /* operation->packed */
+    XYL_ROLE_SCRATCH, /* these three: of the operation's `buffers` */
+    XYL_ROLE_SPARE,
+    XYL_ROLE_PACKED,
     /* The user's buffers, where INPUT and RESULT are mirrors of them; for the
      * stages that copy between the two. */
     XYL_ROLE_USERS_INPUT,
@@ -87,7 +87,7 @@ struct xyl_stage {
                           input of one lacks; NULL: `grain` is 1 */
     xyl_group_t group; /* the ranks that it runs between */
     xyl_role_t reads, writes; /* the buffers that it is bound to */
-    /* The stage takes the user's buffers, other stages operation->packed. */
+    /* The stage takes the user's buffers, others the operation's `packed`. */
     int reads_user, writes_user;
     int is_complete;
     int is_released; /* see xyl_stage_release */

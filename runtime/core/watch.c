@@ -60,7 +60,8 @@ static void dump_operation(FILE *file, const xyl_operation_t *operation)
             "an event, %u of %u stages left%s\n",
             text, team->key, team->size, team->rank,
             operation->looks_without_event, operation->stages_left,
-            operation->stages, operation->is_detached ? ", detached" : "");
+            operation->stages,
+            operation->detach.is_detached ? ", detached" : "");
     for (i = 0; i < operation->stages; i++)
         dump_stage(file, operation->stage[i]);
 }
@@ -148,7 +149,7 @@ static void look_at(xyl_operation_t *operation)
     const xyl_config_t *config = &operation->request.context->config;
     unsigned seconds = ++operation->looks_without_event;
     uint64_t limit =
-        operation->limit_s != 0 ? operation->limit_s : config->hang_s;
+        operation->looks_max != 0 ? operation->looks_max : config->hang_s;
 
     if ((seconds & (seconds - 1)) == 0)
         compare(operation);

@@ -25,7 +25,7 @@ static xylem_status_t request_check(const xylem_context_t *context,
                         "xylem_trigger_create: the request is of another "
                         "context, or not persistent");
     if (args->action == XYLEM_TRIGGER_SEGMENTS &&
-        !((const xyl_operation_t *)request)->waits_for_parts)
+        !((const xyl_operation_t *)request)->parts.are_awaited)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_trigger_create: the request was made without "
                         "XYLEM_FLAG_PARTS, or this rank has no input");

@@ -260,7 +260,7 @@ void xyl_triggered_end(xyl_triggered_t *triggered)
     request->actor = NULL;
     request->on_complete = triggered->on_complete;
     request->arg = triggered->arg;
-    xyl_operation_of(request)->on_segment = triggered->on_segment;
+    xyl_operation_of(request)->told.on_segment = triggered->on_segment;
     if (triggered->is_calling)
         triggered->is_over = 1;
     else
@@ -311,9 +311,9 @@ xyl_triggered_t *xyl_triggered_of(xylem_request_t *request)
         .on_complete = request->on_complete,
         .arg = request->arg,
     };
-    triggered->on_segment = operation->on_segment;
-    if (operation->on_segment != NULL)
-        operation->on_segment = triggered_segment;
+    triggered->on_segment = operation->told.on_segment;
+    if (operation->told.on_segment != NULL)
+        operation->told.on_segment = triggered_segment;
     request->on_complete = triggered_complete;
     request->arg = triggered;
     request->actor = &triggered->actor;

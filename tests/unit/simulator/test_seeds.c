@@ -665,7 +665,7 @@ static void crowd_pools(play_t *play)
         context = fabric_context(play->fabric, rank);
         if (context->shm == NULL ||
             !xyl_shm_pool_attach(&pool, context->shm, XYL_NODE_POOL_KEY,
-                                 context->noise_budget, 0))
+                                 context->sizes.budget, 0))
             continue; /* stays attached until the world ends */
         for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++)
             *(uint64_t *)(void *)(pool.memory +
