@@ -307,7 +307,7 @@ xylem_status_t xylem_team_revoke(xylem_team_t *team);
  * shrink: a team of the ranks that live, in their order. All of them get it.
  *         Returns owned (free with xylem_team_destroy). XYLEM_ERR_PROC_FAILED:
  *         the others take this rank for dead.
- * XYLEM_ERR_IN_CALLBACK inside a callback. runtime/core/agreement.h describes
+ * XYLEM_ERR_IN_CALLBACK inside a callback. runtime/faults/agreement.h describes
  * the method, a rotating coordinator. */
 xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags);
 xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out);

@@ -8,13 +8,13 @@ enum {
     XYL_MODULE_OPERATIONS,   /* core/operation.h */
     XYL_MODULE_SWITCHES,     /* core/context_switches.h */
     XYL_MODULE_SHM,          /* core/context_shm.h */
-    XYL_MODULE_NOTICES,      /* core/notice.h */
-    XYL_MODULE_LEAVING,      /* core/context_leave.h */
-    XYL_MODULE_FAILURES,     /* core/failure.h */
-    XYL_MODULE_LIVENESS,     /* core/liveness.h */
-    XYL_MODULE_NODE_WATCH,   /* core/node_watch.h */
-    XYL_MODULE_AGREEMENTS,   /* core/agreement.h */
-    XYL_MODULE_WATCH,        /* core/watch.h */
+    XYL_MODULE_NOTICES,      /* faults/notice.h */
+    XYL_MODULE_LEAVING,      /* assembly/context_leave.h */
+    XYL_MODULE_FAILURES,     /* faults/failure.h */
+    XYL_MODULE_LIVENESS,     /* faults/liveness.h */
+    XYL_MODULE_NODE_WATCH,   /* faults/node_watch.h */
+    XYL_MODULE_AGREEMENTS,   /* faults/agreement.h */
+    XYL_MODULE_HANGS,        /* faults/hangs.h */
     XYL_MODULE_STREAM_STEPS, /* triggers/stream_steps.h */
     XYL_MODULE_TRIGGERS,     /* triggers/trigger.h */
     XYL_MODULE_PROXIES,      /* triggers/proxy.h */

@@ -1,7 +1,7 @@
 /* Faults that are made on purpose. */
 #include <stdlib.h>
 
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"

@@ -10,8 +10,8 @@
 
 #include "collectives/stages/team_map.h"
 #include "progress/engine/timer.h"
+#include "runtime/assembly/context_create.h"
 #include "runtime/base/status.h"
-#include "runtime/core/context_create.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"

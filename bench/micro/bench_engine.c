@@ -11,7 +11,7 @@
 #include "bench/common/sorted.h"
 #include "collectives/api/modules.h"
 #include "progress/engine/engine.h"
-#include "runtime/core/context_create.h"
+#include "runtime/assembly/context_create.h"
 
 enum {
     ROUNDS = 31,

@@ -11,17 +11,17 @@
 #include "collectives/stages/team_map.h"
 #include "collectives/tasks/tasks.h"
 #include "collectives/tune/learn.h"
-#include "runtime/core/agreement.h"
-#include "runtime/core/context_create.h"
-#include "runtime/core/context_leave.h"
+#include "runtime/assembly/context_create.h"
+#include "runtime/assembly/context_leave.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/liveness.h"
-#include "runtime/core/node_watch.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/agreement.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/hangs.h"
+#include "runtime/faults/liveness.h"
+#include "runtime/faults/node_watch.h"
+#include "runtime/faults/notice.h"
 #include "runtime/triggers/proxy.h"
 #include "runtime/triggers/stream_steps.h"
 #include "runtime/triggers/trigger.h"
@@ -36,7 +36,7 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_LIVENESS] = &xyl_liveness_module,
     [XYL_MODULE_NODE_WATCH] = &xyl_node_watch_module,
     [XYL_MODULE_AGREEMENTS] = &xyl_agreements_module,
-    [XYL_MODULE_WATCH] = &xyl_watch_module,
+    [XYL_MODULE_HANGS] = &xyl_hangs_module,
     [XYL_MODULE_STREAM_STEPS] = &xyl_stream_steps_module,
     [XYL_MODULE_TRIGGERS] = &xyl_triggers_module,
     [XYL_MODULE_PROXIES] = &xyl_proxies_module,

@@ -11,9 +11,9 @@
 #include "collectives/node/boards.h"
 #include "collectives/node/kept.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/notice.h"
 
 typedef struct row {
     uint32_t color;

@@ -5,9 +5,9 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
-#include "runtime/core/agreement.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/agreement.h"
+#include "runtime/faults/notice.h"
 
 static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
                                      const char *call)

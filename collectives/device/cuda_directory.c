@@ -23,6 +23,7 @@
 #include "collectives/stages/messages.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/faults/failure.h"
 
 enum {
     WHOLE = XYL_COPY_FILL, /* kinds before it are one copy in a call */

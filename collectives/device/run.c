@@ -28,7 +28,8 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/liveness.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/liveness.h"
 
 typedef struct device_stage {
     xyl_stage_t stage;

@@ -8,7 +8,7 @@
 #include "collectives/node/stage.h"
 #include "progress/engine/timer.h"
 #include "runtime/core/context.h"
-#include "runtime/core/notice.h"
+#include "runtime/faults/notice.h"
 
 enum {
     XYL_RELAY_HELPED_MAX = 4, /* ranks that get segments beside the children */

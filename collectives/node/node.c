@@ -15,7 +15,7 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 
 /* 1: windows have room for programs of `seats` seats with such units. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)

@@ -12,8 +12,9 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/mismatch.h"
 
 /* Finds where the input lies that this seat publishes in all pieces. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
@@ -233,8 +234,8 @@ static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
 {
     xylem_team_t *team = node->stage.operation->request.team;
 
-    xyl_team_differs(team, team->context->rank, node->stage.operation->call,
-                     node->board->seats.ranks[seat], theirs);
+    xyl_mismatch_fail(team, team->context->rank, node->stage.operation->call,
+                      node->board->seats.ranks[seat], theirs);
 }
 
 /* Fails as a message of a wrong length does. */

@@ -1,9 +1,9 @@
 /* The messages of a stage: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
-#include "runtime/core/failure.h"
-#include "runtime/core/liveness.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/liveness.h"
 
 /* ---- singly ---- */
 

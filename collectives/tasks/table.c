@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 
 xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call)
 {

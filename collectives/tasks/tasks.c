@@ -12,7 +12,7 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 
 enum {
     CREDITS = 16, /* if the user names none */

@@ -1,8 +1,6 @@
 /* The calls that this rank has made on a team: the last calls in order, by
  * their number, and the last calls with tags, by their tag. Ranks that wait for
- * long compare them: such a rank tells the others the call that it waits in and
- * the calls before it; a rank that has begun another call in one of these
- * places fails the team; a rank that has not come that far only is late.
+ * long compare them (runtime/faults/mismatch.h).
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_RUNTIME_CORE_HISTORY_H
@@ -13,10 +11,7 @@
 #include "progress/engine/queue.h"
 #include "runtime/core/tags.h"
 
-struct xylem_context;
 struct xylem_team;
-struct xyl_notice;
-struct xyl_operation;
 
 enum {
     XYL_HISTORY_KEPT = 64, /* a power of two */
@@ -67,10 +62,5 @@ static inline void xyl_history_begin_tagged(xyl_history_t *history,
 void xyl_history_refuse(struct xylem_team *team, uint64_t call);
 /* Any thread. */
 uint32_t xyl_history_refusals(const struct xylem_team *team);
-
-/* Tells the other ranks that this one waits in the operation. */
-void xyl_history_tell(const struct xyl_operation *operation);
-/* Compares this rank's calls with the notice of a rank that waits. */
-void xyl_history_hear(struct xylem_context *context, struct xyl_notice *notice);
 
 #endif

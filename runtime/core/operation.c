@@ -8,7 +8,6 @@
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
 #include "runtime/core/detach.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
 /* A segment that the user releases. */
@@ -422,7 +421,7 @@ static void finish_soon(xyl_operation_t *operation)
                   &operation->finish_event);
 }
 
-static int is_settled(const xyl_operation_t *operation)
+int xyl_operation_is_settled(const xyl_operation_t *operation)
 {
     return operation->failure != XYLEM_OK ||
            (operation->is_finishing && operation->stages_left == 0);
@@ -433,7 +432,7 @@ static void operation_give_up(xyl_operation_t *operation, xylem_status_t status)
     uint32_t i;
 
     assert(status != XYLEM_OK);
-    if (is_settled(operation))
+    if (xyl_operation_is_settled(operation))
         return;
     operation->failure = status;
     for (i = 0; i < operation->stages; i++)
@@ -529,17 +528,6 @@ static void operation_finish(xyl_event_t *event)
         xyl_operation_detach(operation);
     else
         operation_complete(operation);
-}
-
-void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
-{
-    const xylem_context_t *context = operation->request.context;
-
-    if (!is_settled(operation))
-        xyl_team_fail(operation->request.team, status,
-                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
-                                                      : context->rank,
-                      xylem_status_text(status));
 }
 
 void xyl_stage_complete(xyl_stage_t *stage)

@@ -265,9 +265,8 @@ int xyl_operation_take(xyl_operation_t *operation, uint64_t segment);
 /* Gives up the operations of teams that have failed. */
 extern const xyl_module_t xyl_operations_module;
 
-/* The progressing thread: fails the operation's team, and the operation with
- * the team's status, unless the operation has failed or ended before. */
-void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status);
+/* 1: the operation has failed, or ended. */
+int xyl_operation_is_settled(const xyl_operation_t *operation);
 
 static inline xyl_operation_t *xyl_operation_of(xylem_request_t *request)
 {

@@ -4,8 +4,9 @@
 
 # What everything may use.
 ground="runtime/base include"
-# The core and all that lies below it.
-core="runtime/core runtime/modules.h runtime/job progress $ground"
+# The core and all that lies below it; and faults, for those above the core.
+below_core="runtime/core runtime/modules.h runtime/job progress $ground"
+core="runtime/faults $below_core"
 library="runtime progress trees collectives include"
 
 # Prints the folders and files that a file may use; "any" for the outermost.
@@ -18,7 +19,9 @@ arrows_of()
     include/*) ;;
     runtime/base/*) echo "$ground" ;;
     runtime/job/*) echo "runtime/job $ground" ;;
-    runtime/core/*) echo "$core" ;;
+    runtime/core/*) echo "$below_core" ;;
+    runtime/faults/*) echo "$core" ;;
+    runtime/assembly/*) echo "runtime/assembly $core" ;;
     runtime/triggers/*) echo "runtime/triggers $core" ;;
     runtime/modules.h) ;;
     progress/event.h) echo "$ground" ;;
@@ -57,7 +60,9 @@ arrows_of()
             "collectives/device collectives/levels collectives/schedules collectives/node" \
             "$stages"
         ;;
-    collectives/*) echo "collectives runtime/triggers $stages" ;;
+    collectives/*)
+        echo "collectives runtime/triggers runtime/assembly $stages"
+        ;;
     bindings/*) echo "bindings $library" ;;
     launcher/*) echo "launcher bench/common" ;;
     simulator/program/* | simulator/calibrate/*) echo any ;;

@@ -111,7 +111,7 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 }
 
 /* UCX uses shared memory only for endpoints without error handling. Local
- * processes are watched by other means (runtime/core/liveness.h). */
+ * processes are watched by other means (runtime/faults/liveness.h). */
 static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
 {
     ucp_ep_params_t params = {

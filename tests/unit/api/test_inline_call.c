@@ -5,9 +5,9 @@
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/node/stage.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/tags.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 

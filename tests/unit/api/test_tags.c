@@ -6,7 +6,7 @@
 
 #include "collectives/choose/registry.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/hangs.h"
 #include "simulator/random.h"
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"
@@ -659,7 +659,7 @@ static void test_mismatch(void)
         for (look = 0; look < 10; look++)
             for (rank = 0; rank < RANKS; rank++) {
                 fabric_run_dry(trial.fabric);
-                xyl_watch_look(fabric_context(trial.fabric, rank));
+                xyl_hangs_look(fabric_context(trial.fabric, rank));
             }
         fabric_run_dry(trial.fabric);
         if (xylem_team_error(fabric_world(trial.fabric, 0), NULL) ==
@@ -688,7 +688,7 @@ static void test_missing(void)
     for (look = 0; look < 4; look++) {
         fabric_run_dry(trial.fabric);
         CHECK_EQ(xylem_request_test(trial.requests[0]), XYLEM_IN_PROGRESS);
-        xyl_watch_look(fabric_context(trial.fabric, 0));
+        xyl_hangs_look(fabric_context(trial.fabric, 0));
     }
     trial_check_failed(&trial, XYLEM_ERR_TIMED_OUT, "time limit");
     trial_end(&trial);

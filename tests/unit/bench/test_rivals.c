@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/measure/rival_stages.h"
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "collectives/choose/plan_cache.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "runtime/core/history.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/hangs.h"
+#include "runtime/faults/notice.h"
 #include "simulator/random.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
@@ -54,7 +54,7 @@ static void everybody_looks(fabric_t *fabric, uint32_t ranks)
     fabric_run_dry(fabric);
     for (look = 0; look < LOOKS; look++) {
         for (rank = 0; rank < ranks; rank++)
-            xyl_watch_look(fabric_context(fabric, rank));
+            xyl_hangs_look(fabric_context(fabric, rank));
         fabric_run_dry(fabric);
     }
 }
@@ -241,7 +241,7 @@ static void one_play(way_t way, uint64_t seed)
             left--;
         }
         rank = random_below(&play.random, play.ranks);
-        xyl_watch_look(fabric_context(play.fabric, rank));
+        xyl_hangs_look(fabric_context(play.fabric, rank));
         (void)sim_world_run(fabric_sim(play.fabric), SIM_NEVER,
                             random_below(&play.random, 40));
     }

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "runtime/base/log.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/liveness.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/liveness.h"
+#include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 #include "tests/support/check.h"
 

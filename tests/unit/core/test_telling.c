@@ -7,9 +7,9 @@
 #include "collectives/node/board.h"
 #include "collectives/node/stage_inside.h"
 #include "collectives/node/state.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/hangs.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
@@ -383,7 +383,7 @@ static void everybody_looks(const scene_t *scene, uint32_t looks)
     fabric_run_dry(scene->fabric);
     for (; looks > 0; looks--) {
         for (rank = 0; rank < scene->ranks; rank++)
-            xyl_watch_look(fabric_context(scene->fabric, rank));
+            xyl_hangs_look(fabric_context(scene->fabric, rank));
         fabric_run_dry(scene->fabric);
     }
 }
@@ -453,7 +453,7 @@ static void one_mismatch(int shares, uint32_t root, const char *word)
              XYLEM_OK);
     fabric_run_dry(scene.fabric);
     for (rank = 0; rank < RANKS; rank++)
-        xyl_watch_look(fabric_context(scene.fabric, rank));
+        xyl_hangs_look(fabric_context(scene.fabric, rank));
     fabric_run_dry(scene.fabric);
     for (rank = 0; rank < RANKS; rank++) {
         CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL),
@@ -836,7 +836,7 @@ static void one_hang(const char *setting, uint32_t limit_s)
     for (look = 0; look < 4; look++) {
         fabric_run_dry(scene.fabric);
         CHECK_EQ(xylem_request_test(scene.requests[0]), XYLEM_IN_PROGRESS);
-        xyl_watch_look(fabric_context(scene.fabric, 0));
+        xyl_hangs_look(fabric_context(scene.fabric, 0));
     }
     check_told(&scene, XYLEM_ERR_TIMED_OUT, 0, "time limit");
     fabric_destroy(scene.fabric);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/core/watch.h"
+#include "runtime/faults/hangs.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 
@@ -87,7 +87,7 @@ static void dump_of(const scene_t *scene, uint32_t rank, char text[TEXT_BYTES])
     int look;
 
     for (look = 0; look < LOOKS; look++)
-        xyl_watch_look(fabric_context(scene->fabric, rank));
+        xyl_hangs_look(fabric_context(scene->fabric, rank));
     snprintf(path, sizeof path, "%s/dump.%u", folder, rank);
     file = fopen(path, "r");
     if (file != NULL) {

@@ -10,7 +10,7 @@
 
 #include "collectives/api/modules.h"
 #include "progress/shm/node.h"
-#include "runtime/core/context_create.h"
+#include "runtime/assembly/context_create.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

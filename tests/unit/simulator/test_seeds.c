@@ -32,7 +32,7 @@
 #include "collectives/data/description.h"
 #include "collectives/node/board.h"
 #include "collectives/node/state.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/hangs.h"
 #include "simulator/random.h"
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"
@@ -651,7 +651,7 @@ static void watch(const play_t *play)
     uint32_t rank;
 
     for (rank = 0; rank < play->ranks; rank++)
-        xyl_watch_start(fabric_context(play->fabric, rank));
+        xyl_hangs_start(fabric_context(play->fabric, rank));
 }
 
 /* Other teams have all of the pools of windows, or all but a few grains. */

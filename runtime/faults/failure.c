@@ -1,4 +1,4 @@
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/context_leave.h"
-#include "runtime/core/notice.h"
+#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
 /* The module's state in a context; only the progressing thread uses it. */
@@ -18,7 +18,13 @@ typedef struct failures {
     xylem_context_t *context;
     xyl_event_t event;
     int is_queued;
+    int are_expected; /* deaths, as the context is about to end */
 } failures_t;
+
+static failures_t *failures_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_FAILURES];
+}
 
 /* ---- teams ---- */
 
@@ -74,6 +80,17 @@ void xyl_team_fail(xylem_team_t *team, xylem_status_t status, uint32_t rank,
     xyl_modules_teams_failed(team->context);
 }
 
+void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
+{
+    const xylem_context_t *context = operation->request.context;
+
+    if (!xyl_operation_is_settled(operation))
+        xyl_team_fail(operation->request.team, status,
+                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
+                                                      : context->rank,
+                      xylem_status_text(status));
+}
+
 typedef struct fail_task {
     xyl_task_t task;
     xylem_team_t *team;
@@ -107,29 +124,6 @@ static xylem_status_t fail_later(xylem_team_t *team, xylem_status_t status,
     xyl_team_reference(team);
     xyl_engine_submit(&team->context->engine, &fail->task);
     return XYLEM_OK;
-}
-
-void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
-                      uint32_t other, uint64_t second)
-{
-    const xylem_context_t *context = team->context;
-    char first_in_words[XYL_CALL_WORDS], second_in_words[XYL_CALL_WORDS];
-    char text[XYL_FAILURE_TEXT];
-
-    xyl_context_call_in_words(context, first, first_in_words,
-                              sizeof first_in_words);
-    xyl_context_call_in_words(context, second, second_in_words,
-                              sizeof second_in_words);
-    if (strcmp(first_in_words, second_in_words) == 0)
-        snprintf(text, sizeof text,
-                 "ranks %u and %u of the job have made different calls before "
-                 "this %s",
-                 one, other, first_in_words);
-    else
-        snprintf(text, sizeof text,
-                 "rank %u of the job calls %s and rank %u calls %s", one,
-                 first_in_words, other, second_in_words);
-    xyl_team_fail(team, XYLEM_ERR_MISMATCH, other, text);
 }
 
 /* Another rank has failed the team; this one passes the news on. */
@@ -241,13 +235,18 @@ void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
 
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
 {
-    failures_t *failures = context->attached[XYL_MODULE_FAILURES];
+    failures_t *failures = failures_of(context);
 
     context->peers[peer].is_suspected = 1;
     if (failures->is_queued)
         return;
     failures->is_queued = 1;
     xyl_fifo_push(&context->engine.ready, &failures->event);
+}
+
+void xyl_failures_expect(xylem_context_t *context)
+{
+    failures_of(context)->are_expected = 1;
 }
 
 void xyl_context_peer_failed(void *arg, uint32_t peer)
@@ -271,13 +270,12 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     xyl_notice_free(context, notice);
 }
 
-static void rank_has_died(xylem_context_t *context, uint32_t rank)
+static void note_death(xylem_context_t *context, uint32_t rank)
 {
     char text[XYL_FAILURE_TEXT];
     xylem_team_t *team;
 
-    /* At the end, a rank that has passed the fence may exit before this one. */
-    if (!xyl_context_is_leaving(context)) {
+    if (!failures_of(context)->are_expected) {
         xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on", rank);
         tell_death(context, rank);
     }
@@ -299,7 +297,7 @@ void xyl_context_suspects_look(xylem_context_t *context)
     for (rank = 0; rank < context->ranks; rank++)
         if (context->peers[rank].is_suspected &&
             !xyl_peer_is_dead(&context->peers[rank]))
-            rank_has_died(context, rank);
+            note_death(context, rank);
     xyl_modules_teams_failed(context);
     xyl_modules_ranks_died(context);
 }
@@ -369,7 +367,7 @@ xylem_status_t xylem_team_revoke(xylem_team_t *team)
 
 static xylem_status_t failures_begin(xylem_context_t *context)
 {
-    failures_t *failures = context->attached[XYL_MODULE_FAILURES];
+    failures_t *failures = failures_of(context);
 
     failures->context = context;
     failures->event.handle = suspicion_handle;

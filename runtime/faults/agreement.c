@@ -1,4 +1,4 @@
-#include "runtime/core/agreement.h"
+#include "runtime/faults/agreement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
 /* The agreements of a team: `done` of them have an outcome on this rank, and

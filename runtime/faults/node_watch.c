@@ -1,11 +1,11 @@
-#include "runtime/core/node_watch.h"
+#include "runtime/faults/node_watch.h"
 
 #include <stdlib.h>
 
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
+#include "runtime/faults/failure.h"
 #include "runtime/job/reach.h"
 #include "runtime/modules.h"
 

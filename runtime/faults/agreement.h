@@ -15,8 +15,8 @@
  * messages.
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_RUNTIME_CORE_AGREEMENT_H
-#define XYL_RUNTIME_CORE_AGREEMENT_H
+#ifndef XYL_RUNTIME_FAULTS_AGREEMENT_H
+#define XYL_RUNTIME_FAULTS_AGREEMENT_H
 
 #include "runtime/core/context.h"
 

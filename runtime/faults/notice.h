@@ -5,8 +5,8 @@
  * takes memory of the pool.
  *
  * The progressing thread. */
-#ifndef XYL_RUNTIME_CORE_NOTICE_H
-#define XYL_RUNTIME_CORE_NOTICE_H
+#ifndef XYL_RUNTIME_FAULTS_NOTICE_H
+#define XYL_RUNTIME_FAULTS_NOTICE_H
 
 #include <stddef.h>
 #include <sys/queue.h>

@@ -1,4 +1,4 @@
-#include "runtime/core/notice.h"
+#include "runtime/faults/notice.h"
 
 #include <stdlib.h>
 #include <string.h>

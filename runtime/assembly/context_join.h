@@ -2,8 +2,8 @@
  * rank says who it is; in the second, how to reach it and where it runs; in the
  * third, whether its start has worked, so that all ranks create the context or
  * none. */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_JOIN_H
-#define XYL_RUNTIME_CORE_CONTEXT_JOIN_H
+#ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
+#define XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
 
 #include "runtime/core/context.h"
 

@@ -10,8 +10,8 @@
  * team is not used again.
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_RUNTIME_CORE_FAILURE_H
-#define XYL_RUNTIME_CORE_FAILURE_H
+#ifndef XYL_RUNTIME_FAULTS_FAILURE_H
+#define XYL_RUNTIME_FAULTS_FAILURE_H
 
 #include "runtime/core/context.h"
 
@@ -22,13 +22,11 @@ extern const xyl_module_t xyl_failures_module;
  * of the job is the cause. */
 void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
                    uint32_t rank, const char *text);
+/* Fails the team of an operation, and the operation with the team's status,
+ * unless the operation has failed or ended before. */
+void xyl_operation_fail(struct xyl_operation *operation, xylem_status_t status);
 /* Tells a rank of the job once more that the team has failed. */
 void xyl_team_tell_failure(const struct xylem_team *team, uint32_t rank);
-/* Fails the team because two ranks of the job have made different calls: rank
- * `one` has called `first`, and rank `other` has called `second`. If the two
- * are equal in words, calls before them differ. */
-void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,
-                      uint32_t other, uint64_t second);
 /* This rank could not make child `number` of the team: the child fails on the
  * ranks that have it. */
 void xyl_team_unmade(struct xylem_team *parent, uint32_t number);
@@ -37,6 +35,9 @@ void xyl_team_unmade(struct xylem_team *parent, uint32_t number);
 void xyl_team_is_child(struct xylem_team *team, const struct xylem_team *parent,
                        uint32_t number);
 
+/* The context is about to end: ranks that die from here on are not spoken of,
+ * as they may have passed the last fence before this one. */
+void xyl_failures_expect(xylem_context_t *context);
 /* `peer` is dead: its teams fail in the ready phase. From any function. */
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
 /* Does the work of that phase at once. */

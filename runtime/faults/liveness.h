@@ -1,7 +1,7 @@
 /* Liveness: this rank sees, by a descriptor of each process, that a process on
  * this machine has died. UCX's shared memory does not report that. */
-#ifndef XYL_RUNTIME_CORE_LIVENESS_H
-#define XYL_RUNTIME_CORE_LIVENESS_H
+#ifndef XYL_RUNTIME_FAULTS_LIVENESS_H
+#define XYL_RUNTIME_FAULTS_LIVENESS_H
 
 #include "runtime/core/context.h"
 

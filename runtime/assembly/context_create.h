@@ -1,7 +1,7 @@
 /* The assembly of a context from all parts of the core, in the order in which
  * they need one another, and its end. */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_CREATE_H
-#define XYL_RUNTIME_CORE_CONTEXT_CREATE_H
+#ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_CREATE_H
+#define XYL_RUNTIME_ASSEMBLY_CONTEXT_CREATE_H
 
 #include "runtime/core/context.h"
 

@@ -1,7 +1,7 @@
 /* The end of a context's life in its job: no rank takes its net down while
  * another still needs it. */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_LEAVE_H
-#define XYL_RUNTIME_CORE_CONTEXT_LEAVE_H
+#ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_LEAVE_H
+#define XYL_RUNTIME_ASSEMBLY_CONTEXT_LEAVE_H
 
 #include "runtime/core/context.h"
 
@@ -10,8 +10,5 @@ extern const xyl_module_t xyl_leaving_module;
 /* Sends the messages that are left, and meets the other ranks, in bounded time
  * unless a bootstrap of the user's blocks. The caller drives the engine. */
 void xyl_context_leave(xylem_context_t *context);
-
-/* 1: this rank is in the fence before the end. The progressing thread. */
-int xyl_context_is_leaving(const xylem_context_t *context);
 
 #endif

@@ -2,8 +2,8 @@
  * (runtime/job/lookout.h). If a node has not answered for XYLEM_SILENCE_S, the
  * leaders that watch it take all of its ranks for dead. Other ranks do not
  * watch nodes. */
-#ifndef XYL_RUNTIME_CORE_NODE_WATCH_H
-#define XYL_RUNTIME_CORE_NODE_WATCH_H
+#ifndef XYL_RUNTIME_FAULTS_NODE_WATCH_H
+#define XYL_RUNTIME_FAULTS_NODE_WATCH_H
 
 #include "runtime/core/context.h"
 #include "runtime/job/lookout.h"

@@ -1,26 +1,26 @@
-#include "runtime/core/context_create.h"
+#include "runtime/assembly/context_create.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/assembly/context_join.h"
+#include "runtime/assembly/context_leave.h"
+#include "runtime/assembly/tracing.h"
 #include "runtime/base/launched.h"
 #include "runtime/base/log.h"
 #include "runtime/base/members.h"
 #include "runtime/base/standard.h"
 #include "runtime/base/status.h"
-#include "runtime/core/context_join.h"
-#include "runtime/core/context_leave.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
 #include "runtime/core/detach.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/liveness.h"
-#include "runtime/core/node_watch.h"
-#include "runtime/core/notice.h"
-#include "runtime/core/recorder.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/liveness.h"
+#include "runtime/faults/node_watch.h"
+#include "runtime/faults/notice.h"
 
 /* ---- the end ---- */
 
@@ -70,7 +70,7 @@ static void dismantle(xylem_context_t *context)
     xyl_context_shm_destroy(context);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
-    xyl_recorder_end(context);
+    xyl_tracing_end(context);
     free(context->job.met.all);
     xyl_config_release(&context->config);
     xyl_blobs_fini(&context->job.met.hellos);

@@ -1,4 +1,4 @@
-#include "runtime/core/recorder.h"
+#include "runtime/assembly/tracing.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -100,7 +100,7 @@ static uint64_t realtime_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-xylem_status_t xyl_recorder_begin(xylem_context_t *context)
+xylem_status_t xyl_tracing_begin(xylem_context_t *context)
 {
     xyl_recorder_t *recorder;
 
@@ -190,7 +190,7 @@ static void recorder_write(const xylem_context_t *context,
                 (unsigned long long)kept, (unsigned long long)count);
 }
 
-void xyl_recorder_end(xylem_context_t *context)
+void xyl_tracing_end(xylem_context_t *context)
 {
     xyl_recorder_t *recorder;
 

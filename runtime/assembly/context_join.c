@@ -1,4 +1,4 @@
-#include "runtime/core/context_join.h"
+#include "runtime/assembly/context_join.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -7,19 +7,19 @@
 #include <unistd.h>
 
 #include "progress/net/nets.h"
+#include "runtime/assembly/tracing.h"
 #include "runtime/base/descriptors.h"
 #include "runtime/base/launched.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
-#include "runtime/core/failure.h"
-#include "runtime/core/liveness.h"
-#include "runtime/core/node_watch.h"
-#include "runtime/core/notice.h"
-#include "runtime/core/recorder.h"
 #include "runtime/core/team.h"
-#include "runtime/core/watch.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/hangs.h"
+#include "runtime/faults/liveness.h"
+#include "runtime/faults/node_watch.h"
+#include "runtime/faults/notice.h"
 #include "runtime/job/peers.h"
 #include "runtime/job/reach.h"
 #include "runtime/job/topology.h"
@@ -319,7 +319,7 @@ static xylem_status_t parts_start(xylem_context_t *context,
     if (status == XYLEM_OK)
         status = xyl_node_watch_start(context);
     if (status == XYLEM_OK)
-        xyl_watch_start(context);
+        xyl_hangs_start(context);
     if (status == XYLEM_OK)
         status = xyl_context_shm_watch(context);
     if (status == XYLEM_OK)
@@ -503,7 +503,7 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
                         "a job of %u ranks: there may be %d", context->ranks,
                         XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
-    status = xyl_recorder_begin(context);
+    status = xyl_tracing_begin(context);
     if (status == XYLEM_OK)
         status = check_core(&context->config);
     status = net_join(context, status, &machine);

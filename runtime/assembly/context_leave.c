@@ -1,9 +1,9 @@
-#include "runtime/core/context_leave.h"
+#include "runtime/assembly/context_leave.h"
 
 #include "runtime/base/bits.h"
 #include "runtime/base/log.h"
 #include "runtime/core/detach.h"
-#include "runtime/core/notice.h"
+#include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
 /* Some launchers do not notice that a rank has died, and would hold the others
@@ -15,7 +15,6 @@ typedef struct leaving {
     uint32_t round;
     int has_told;   /* of this round */
     uint64_t heard; /* a bit for each round */
-    int is_in_fence;
 } leaving_t;
 
 static leaving_t *leaving_of(const xylem_context_t *context)
@@ -183,7 +182,7 @@ void xyl_context_leave(xylem_context_t *context)
     if (is_left)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)(flush_ns / 1000000000));
-    leaving_of(context)->is_in_fence = 1;
+    xyl_failures_expect(context);
     if ((context_has_failures(context) &&
          !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
@@ -194,11 +193,6 @@ void xyl_context_leave(xylem_context_t *context)
     if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
         XYLEM_OK)
         warn_of_late(limit_ns);
-}
-
-int xyl_context_is_leaving(const xylem_context_t *context)
-{
-    return leaving_of(context)->is_in_fence;
 }
 
 static xylem_status_t leaving_begins(xylem_context_t *context)

@@ -5,16 +5,16 @@
  * operation hangs or SIGUSR1 has come.
  *
  * The progressing thread. */
-#ifndef XYL_RUNTIME_CORE_WATCH_H
-#define XYL_RUNTIME_CORE_WATCH_H
+#ifndef XYL_RUNTIME_FAULTS_HANGS_H
+#define XYL_RUNTIME_FAULTS_HANGS_H
 
 #include "runtime/core/context.h"
 
 /* Starts the looks when a rank has died. */
-extern const xyl_module_t xyl_watch_module;
+extern const xyl_module_t xyl_hangs_module;
 
 /* Starts the looks, unless they have started before. */
-void xyl_watch_start(xylem_context_t *context);
-void xyl_watch_look(xylem_context_t *context);
+void xyl_hangs_start(xylem_context_t *context);
+void xyl_hangs_look(xylem_context_t *context);
 
 #endif

@@ -1,4 +1,4 @@
-#include "runtime/core/liveness.h"
+#include "runtime/faults/liveness.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/failure.h"
 #include "runtime/modules.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "runtime/core/watch.h"
+#include "runtime/faults/hangs.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -8,10 +8,12 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/core/agreement.h"
-#include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/faults/agreement.h"
+#include "runtime/faults/failure.h"
+#include "runtime/faults/mismatch.h"
+#include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
 enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
@@ -30,7 +32,7 @@ typedef struct watch {
 
 static watch_t *watch_of(const xylem_context_t *context)
 {
-    return context->attached[XYL_MODULE_WATCH];
+    return context->attached[XYL_MODULE_HANGS];
 }
 
 /* ---- dumps: which ranks are waited for ---- */
@@ -123,7 +125,7 @@ static void compare(xyl_operation_t *operation)
             stage->ops->compare(stage);
     }
     if (operation->failure == XYLEM_OK)
-        xyl_history_tell(operation);
+        xyl_mismatch_tell(operation);
 }
 
 /* ---- looks ---- */
@@ -167,7 +169,7 @@ static void look_at(xyl_operation_t *operation)
     }
 }
 
-void xyl_watch_look(xylem_context_t *context)
+void xyl_hangs_look(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
     int wanted = (int)dumps_wanted;
@@ -186,12 +188,12 @@ static void look(xyl_timer_t *timer, uint64_t now_ns)
 {
     xylem_context_t *context = XYL_HOLDER(watch_t, timer, timer)->context;
 
-    xyl_watch_look(context);
+    xyl_hangs_look(context);
     xyl_agreements_repeat(context);
     xyl_timer_start(&context->engine.timers, timer, now_ns + LOOK_NS);
 }
 
-void xyl_watch_start(xylem_context_t *context)
+void xyl_hangs_start(xylem_context_t *context)
 {
     xyl_timer_t *timer = &watch_of(context)->timer;
 
@@ -211,7 +213,7 @@ static xylem_status_t watch_begins(xylem_context_t *context)
     watch->context = context;
     watch->dumps_seen = (int)dumps_wanted;
     watch->timer.fire = look;
-    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_history_hear);
+    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_mismatch_hear);
     return XYLEM_OK;
 }
 
@@ -224,10 +226,10 @@ static void ranks_died(xylem_context_t *context)
     for (peer = context->peers; peer < context->peers + context->ranks; peer++)
         if (peer->is_local && xyl_peer_is_dead(peer))
             watch_of(context)->has_local_dead = 1;
-    xyl_watch_start(context);
+    xyl_hangs_start(context);
 }
 
-const xyl_module_t xyl_watch_module = {
+const xyl_module_t xyl_hangs_module = {
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(watch_t)},
     .context_begins = watch_begins,
     .ranks_died = ranks_died,
