@@ -3,6 +3,7 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/log.h"
 #include "runtime/core/detach.h"
+#include "runtime/faults/failure.h"
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
@@ -176,7 +177,7 @@ void xyl_context_leave(xylem_context_t *context)
             0 &&
         flush_ns > AFTER_FAILURE_NS_MAX)
         flush_ns = AFTER_FAILURE_NS_MAX; /* messages go on in the fence */
-    is_left = !xyl_context_drain(context, flush_ns);
+    is_left = !xyl_detach_drain(context, flush_ns);
     is_left |= !flush(context, flush_ns);
     is_left |= !leave_together(context, limit_ns, flush_ns);
     if (is_left)
