@@ -217,7 +217,7 @@ static void begin_combine(directory_stage_t *directory)
     if (gotten_bytes(plan) != 0)
         combine->result[combine->results++] = directory->room;
     xyl_cuda_combine_begin(plan->exec, &directory->works[XYL_COPY_KERNEL].work,
-                           plan->device, combine);
+                           plan->device, XYL_CUDA_WITHIN, combine);
 }
 
 static int begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)

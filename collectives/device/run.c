@@ -422,7 +422,7 @@ static void begin_task(device_stage_t *device, uint32_t number)
     if (task->is_moves)
         xyl_cuda_move_begin(plan->exec, work, plan->device, &task->does.moves);
     else
-        xyl_cuda_combine_begin(plan->exec, work, plan->device,
+        xyl_cuda_combine_begin(plan->exec, work, plan->device, XYL_CUDA_WITHIN,
                                &task->does.combine);
     (void)xyl_stage_worked(&device->stage, 0);
 }

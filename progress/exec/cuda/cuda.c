@@ -11,14 +11,15 @@
 enum {
     DEVICES_MAX = 32,
     FLIGHT_MAX = 64, /* works begun per stream; the driver has a limit */
+    /* Copies that continue one another go as one of at most so many bytes,
+     * which takes some times as long as to begin it. Behind so many bytes there
+     * is a mark. */
+    JOINED_BYTES = 512 << 10,
     YIELD_AFTER_POLLS = 256, /* in a row that found no ended work */
     MIRROR_CLASS_MIN = 16,   /* smallest kept size, as a power of 2: 64 KiB */
     MIRROR_CLASSES = 40,
     NO_MEMORY = 2 /* cudaErrorMemoryAllocation */
 };
-
-/* The direction of a copy, seen from the device. */
-typedef enum way { WAY_IN, WAY_OUT, WAY_WITHIN, WAYS } way_t;
 
 /* Memory of the processor that devices can read. */
 typedef struct pinned {
@@ -34,6 +35,7 @@ typedef struct queue {
     xyl_work_t *flight[FLIGHT_MAX];
     pinned_t blocks[FLIGHT_MAX];   /* of the layouts of those works */
     uint64_t begun, ended, marked; /* works; modulo FLIGHT_MAX in `flight` */
+    uint64_t unmarked_bytes;       /* of those begun since `marked` */
     uint64_t mark_at[XYL_CUDA_MARKS];
     uint64_t marks_set, marks_reached;
 } queue_t;
@@ -210,37 +212,64 @@ static int repack_begin(cuda_exec_t *cuda, queue_t *queue,
     return cuda->library->repack(queue->stream, &repack);
 }
 
-static void queue_begin_one(cuda_exec_t *cuda, queue_t *queue, xyl_work_t *work)
+static void queue_take(queue_t *queue, xyl_work_t *work)
 {
     uint64_t place = queue->begun % FLIGHT_MAX;
-    int error;
 
     queue->blocks[place].memory = NULL;
-    if (work->kind == XYL_WORK_REDUCE && work->right != NULL)
-        error = cuda->library->move(queue->stream, work->right);
-    else if (work->kind == XYL_WORK_REDUCE)
-        error = cuda->library->combine(queue->stream, work->left);
-    else if (work->kind == XYL_WORK_COPY)
-        error = cuda->library->copy(queue->stream, work->to, work->left,
-                                    work->bytes);
-    else
-        error = repack_begin(cuda, queue, work, &queue->blocks[place]);
     queue->flight[place] = work;
     queue->begun++;
-    if (error != 0) {
-        xyl_log(XYL_LOG_ERROR, "a copy to or from a GPU cannot begin: %s",
-                cuda->library->error_text(error));
-        work->event.status = XYLEM_ERR_INTERNAL;
-    }
 }
 
-static void queue_begin(cuda_exec_t *cuda, queue_t *queue)
+/* The works of kind COPY that continue `work` and each other go with it;
+ * returns the bytes of all. */
+static size_t copies_join(queue_t *queue, const xyl_work_t *work)
 {
+    const char *to = work->to, *from = work->left;
+    size_t bytes = work->bytes;
+
     while (queue->first != NULL && queue->begun - queue->ended < FLIGHT_MAX) {
-        xyl_work_t *work = queue->first;
-        queue->first = work->next;
-        queue_begin_one(cuda, queue, work);
+        xyl_work_t *next = queue->first;
+        if (next->kind != XYL_WORK_COPY || next->owner != work->owner ||
+            next->to != to + bytes || next->left != from + bytes ||
+            bytes + next->bytes > JOINED_BYTES)
+            break;
+        bytes += next->bytes;
+        queue->first = next->next;
+        queue_take(queue, next);
     }
+    return bytes;
+}
+
+/* Returns the bytes that the work takes to a mark; a kernel has enough. */
+static size_t queue_begin_one(cuda_exec_t *cuda, queue_t *queue,
+                              xyl_work_t *work)
+{
+    uint64_t place = queue->begun % FLIGHT_MAX;
+    uint64_t first = queue->begun;
+    size_t bytes = work->bytes;
+    int error;
+
+    queue_take(queue, work);
+    if (work->kind == XYL_WORK_REDUCE)
+        bytes = JOINED_BYTES;
+    if (work->kind == XYL_WORK_REDUCE && work->right != NULL) {
+        error = cuda->library->move(queue->stream, work->right);
+    } else if (work->kind == XYL_WORK_REDUCE) {
+        error = cuda->library->combine(queue->stream, work->left);
+    } else if (work->kind == XYL_WORK_COPY) {
+        bytes = copies_join(queue, work);
+        error = cuda->library->copy(queue->stream, work->to, work->left, bytes);
+    } else {
+        error = repack_begin(cuda, queue, work, &queue->blocks[place]);
+    }
+    if (error == 0)
+        return bytes;
+    xyl_log(XYL_LOG_ERROR, "a copy to or from a GPU cannot begin: %s",
+            cuda->library->error_text(error));
+    for (; first < queue->begun; first++)
+        queue->flight[first % FLIGHT_MAX]->event.status = XYLEM_ERR_INTERNAL;
+    return bytes;
 }
 
 /* Sets one mark for all works begun since the last mark. */
@@ -261,6 +290,19 @@ static void queue_mark(cuda_exec_t *cuda, queue_t *queue)
     }
     queue->marked = queue->mark_at[mark] = queue->begun;
     queue->marks_set++;
+    queue->unmarked_bytes = 0;
+}
+
+/* Begins works. What follows a long one need not end before it is seen. */
+static void queue_begin(cuda_exec_t *cuda, queue_t *queue)
+{
+    while (queue->first != NULL && queue->begun - queue->ended < FLIGHT_MAX) {
+        xyl_work_t *work = queue->first;
+        queue->first = work->next;
+        queue->unmarked_bytes += queue_begin_one(cuda, queue, work);
+        if (queue->unmarked_bytes >= JOINED_BYTES)
+            queue_mark(cuda, queue);
+    }
 }
 
 static void queue_look(cuda_exec_t *cuda, queue_t *queue)
@@ -286,7 +328,8 @@ static unsigned cuda_poll(xyl_exec_t *exec)
     if (before == 0)
         return 0;
     for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++) {
+        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
+             way++) {
             queue_t *queue = &cuda->queues[device][way];
             if (queue->first == NULL && queue->ended == queue->begun)
                 continue;
@@ -303,14 +346,14 @@ static unsigned cuda_poll(xyl_exec_t *exec)
 
 /* ---- where work goes ---- */
 
-static queue_t *queue_of(cuda_exec_t *cuda, int device, way_t way)
+static queue_t *queue_of(cuda_exec_t *cuda, int device, xyl_cuda_way_t way)
 {
     queue_t *queue;
 
     if (device < 0 || device >= DEVICES_MAX)
         return NULL;
     if (cuda->queues[device] == NULL)
-        cuda->queues[device] = calloc(WAYS, sizeof *queue);
+        cuda->queues[device] = calloc(XYL_CUDA_WAYS, sizeof *queue);
     if (cuda->queues[device] == NULL)
         return NULL;
     if (device >= cuda->devices)
@@ -342,7 +385,9 @@ static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
     else
         queue->last->next = work;
     queue->last = work;
-    queue_begin(cuda, queue);
+    /* Else the next poll begins it, with what continues it by then. */
+    if (queue->begun == queue->ended)
+        queue_begin(cuda, queue);
 }
 
 /* The address of a byte that the work touches. There may be no memory at the
@@ -379,15 +424,16 @@ static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
     }
     work_send(cuda, work,
               queue_of(cuda, is_on_device(&to) ? to.device : from.device,
-                       !is_on_device(&from) ? WAY_IN
-                       : !is_on_device(&to) ? WAY_OUT
-                                            : WAY_WITHIN));
+                       !is_on_device(&from) ? XYL_CUDA_IN
+                       : !is_on_device(&to) ? XYL_CUDA_OUT
+                                            : XYL_CUDA_WITHIN));
 }
 
 /* Only this function makes works of kind REDUCE: `left` is the reduction, or
  * `right` the moves. */
 static void kernel_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
-                         const void *combine, const void *moves)
+                         xyl_cuda_way_t way, const void *combine,
+                         const void *moves)
 {
     cuda_exec_t *cuda = self(exec);
 
@@ -398,19 +444,20 @@ static void kernel_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
     work->event.status = XYLEM_OK;
     cuda->works++;
     cuda->under_way++;
-    work_send(cuda, work, queue_of(cuda, device, WAY_WITHIN));
+    work_send(cuda, work, queue_of(cuda, device, way));
 }
 
 void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                            xyl_cuda_way_t way,
                             const xyl_cuda_combine_t *combine)
 {
-    kernel_begin(exec, work, device, combine, NULL);
+    kernel_begin(exec, work, device, way, combine, NULL);
 }
 
 void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                          const xyl_cuda_moves_t *moves)
 {
-    kernel_begin(exec, work, device, NULL, moves);
+    kernel_begin(exec, work, device, XYL_CUDA_WITHIN, NULL, moves);
 }
 
 /* ---- waiting, giving up ---- */
@@ -442,7 +489,8 @@ void xyl_cuda_settle(xyl_exec_t *exec)
     int device, way;
 
     for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
+             way++)
             queue_settle(cuda, &cuda->queues[device][way]);
 }
 
@@ -480,7 +528,8 @@ static void cuda_cancel(xyl_exec_t *exec, const void *owner)
     if (cuda->under_way == 0)
         return;
     for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
+             way++)
             queue_cancel(cuda, &cuda->queues[device][way], owner);
 }
 
@@ -506,7 +555,8 @@ static void cuda_fini(xyl_exec_t *exec)
     int device, way;
 
     for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
+             way++)
             if (cuda->queues[device][way].stream != NULL)
                 cuda->library->stream_destroy(cuda->queues[device][way].stream);
     for (device = 0; device < cuda->devices; device++)

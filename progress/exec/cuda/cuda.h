@@ -19,9 +19,19 @@ const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
  * an executor. NULL: this is not the executor for CUDA. */
 const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
 
+/* The direction of work, seen from the device. Works of one direction begin in
+ * the order of the requests; those of others go on beside them. */
+typedef enum xyl_cuda_way {
+    XYL_CUDA_IN,
+    XYL_CUDA_OUT,
+    XYL_CUDA_WITHIN,
+    XYL_CUDA_WAYS
+} xyl_cuda_way_t;
+
 /* Begins a reduction, or moves of blocks, on a device. `combine` and `moves`
  * are borrowed until the work's event. The progressing thread. */
 void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                            xyl_cuda_way_t way,
                             const xyl_cuda_combine_t *combine);
 void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                          const xyl_cuda_moves_t *moves);

@@ -169,7 +169,8 @@ static void work_begin(scene_t *scene)
 
     is_reached = 0;
     is_at_work = 1;
-    xyl_cuda_combine_begin(scene->exec, &scene->work, 0, &combine);
+    xyl_cuda_combine_begin(scene->exec, &scene->work, 0, XYL_CUDA_WITHIN,
+                           &combine);
 }
 
 static void work_ends(scene_t *scene)
