@@ -9,6 +9,7 @@
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/device/device.h"
+#include "collectives/device/way.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/node.h"
@@ -280,19 +281,58 @@ static const xyl_chooser_t chooser = {choose_level, choose_in_memory};
 
 /* ---- the decision ---- */
 
-/* The ranks of a call that names an algorithm for memory of GPUs tell each
- * other where their buffers lie. */
+/* The ranks of a call that names an algorithm for memory of GPUs, also for the
+ * levels within nodes, tell each other where their buffers lie. */
 static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
 {
     char why[XYL_ALGORITHM_WHY_BYTES];
+    const xyl_algorithm_t *within;
     xyl_named_t named;
 
-    if (args->algorithm != NULL &&
-        xyl_algorithm_parse(args->coll, args->algorithm, &named, why) &&
-        named.algorithm != NULL &&
-        (named.algorithm->needs & XYL_NEEDS_DEVICE) != 0)
+    if (args->algorithm == NULL ||
+        !xyl_algorithm_parse(args->coll, args->algorithm, &named, why) ||
+        named.algorithm == NULL)
+        return (xyl_memory_t)way.memory;
+    within = named.within == NULL
+                 ? NULL
+                 : xyl_algorithm_find(args->coll, named.within);
+    if (((named.algorithm->needs | (within == NULL ? 0 : within->needs)) &
+         XYL_NEEDS_DEVICE) != 0)
         return XYL_MEMORY_GPUS;
     return (xyl_memory_t)way.memory;
+}
+
+/* The algorithm for the levels within this node, if its ranks tell each other
+ * of buffers in memory of GPUs; NULL: none. */
+static const xyl_algorithm_t *
+choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
+               const xyl_query_t *query, const xyl_choice_t *choice)
+{
+    xyl_query_t level = *query;
+    xyl_problem_t problem;
+    const xyl_candidate_t *found;
+
+    if (choice->algorithm->kind != XYL_ALGORITHM_LANES || team->is_one_node ||
+        choice->is_by_messages || memory_of(args, way) != XYL_MEMORY_GPUS)
+        return NULL;
+    xyl_call_outline(team, args, way, 1, &problem);
+    problem.fills_nodes = 1;
+    xyl_device_outline_level(team, args, XYL_MEMORY_GPUS, &problem);
+    if (!problem.on_device)
+        return NULL;
+    if (choice->within_up != NULL)
+        return xyl_algorithm_does_levels(choice->within_up, args->coll)
+                   ? choice->within_up
+                   : NULL;
+    level.team = XYL_TEAM_BOARD;
+    level.ranks = level.node_ranks = problem.ranks;
+    level.nodes = 1;
+    level.facts = problem_facts(&problem);
+    found = candidate_that_fits(team, &level, &problem, XYL_ALGORITHM_LEVELS);
+    return found != NULL &&
+                   xyl_algorithm_does_levels(found->algorithm, args->coll)
+               ? found->algorithm
+               : NULL;
 }
 
 /* The part of a problem that is equal on all ranks. */
@@ -420,6 +460,7 @@ static xylem_status_t choose(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status != XYLEM_OK)
         return status;
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
+    choice_out->on_gpus = choose_on_gpus(team, args, way, &query, choice_out);
     choice_out->chooser = &chooser;
     choice_out->rule = decision.rule;
     choice_out->is_named = decision.by != NULL;

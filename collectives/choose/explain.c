@@ -32,10 +32,12 @@ static void print_plan(const xyl_choice_t *choice, char *text)
                  frame->tree->radix.most != 0 ? "tree %s:%u" : "tree %s",
                  frame->tree->name, frame->radix);
     if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
-        snprintf(levels, sizeof levels, "%s, leaders %u, %s%s",
+        snprintf(levels, sizeof levels, "%s, leaders %u, %s%s%s%s",
                  choice->algorithm->name, choice->leaders,
                  within != NULL ? within : "",
-                 within != NULL ? " within nodes, " : "");
+                 within != NULL ? " within nodes, " : "",
+                 choice->on_gpus != NULL ? choice->on_gpus->name : "",
+                 choice->on_gpus != NULL ? " on GPUs of this node, " : "");
     if (choice->within_grain != choice->between_grain)
         snprintf(segments, sizeof segments, " (within nodes %zu)",
                  frame->segment_bytes * choice->within_grain);

@@ -422,7 +422,8 @@ void xyl_plan_describe(xyl_operation_t *operation,
         operation->detach.hold.detaches = 0;
     if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE || types_may_go(operation, args) ||
-        mirrors[0].bytes + mirrors[1].bytes > KEPT_MIRRORS_MAX ||
+        mirrors[0].bytes + mirrors[1].bytes + mirrors[2].bytes >
+            KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);

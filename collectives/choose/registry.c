@@ -194,7 +194,7 @@ static int parse_leaders(xylem_coll_t coll, const char *text,
 
 static int goes_within(const xyl_algorithm_t *algorithm)
 {
-    return algorithm->kind == XYL_ALGORITHM_NODE ||
+    return algorithm->kind == XYL_ALGORITHM_NODE || algorithm->level != NULL ||
            (algorithm->kind == XYL_ALGORITHM_TREE &&
             algorithm->tree->parent != NULL);
 }
@@ -227,7 +227,9 @@ static int parse_within(xylem_coll_t coll, const char *text,
             return 1;
         }
     return refuse(
-        why, "within nodes goes an algorithm in their memory, a tree, or ucx");
+        why,
+        "within nodes goes an algorithm in their memory, cuda_ipc, a tree, or "
+        "ucx");
 }
 
 static int parse_bytes(const char *text, size_t *bytes_out, char *why)

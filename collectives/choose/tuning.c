@@ -50,10 +50,14 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
 
 /* 1: the rule may hold, and only in calls whose ranks ask each other where
  * their buffers lie. */
-static int rule_wants_answers(const xyl_rule_t *rule,
+static int rule_wants_answers(const xyl_rule_t *rule, xylem_coll_t coll,
                               const xyl_algorithm_t *algorithm)
 {
-    int is_of_gpus = (algorithm->needs & XYL_NEEDS_DEVICE) != 0;
+    const xyl_algorithm_t *within =
+        rule->within == NULL ? NULL : xyl_algorithm_find(coll, rule->within);
+    int is_of_gpus =
+        ((algorithm->needs | (within == NULL ? 0 : within->needs)) &
+         XYL_NEEDS_DEVICE) != 0;
     uint32_t i, facts;
 
     for (i = 0; i < rule->pays_count; i++) {
@@ -77,7 +81,7 @@ static uint64_t asked_from(const tuning_t *tuning, xylem_coll_t coll)
                 ? NULL
                 : xyl_algorithm_find(coll, rule->algorithm);
         if (algorithm != NULL && rule->bytes_min < least &&
-            rule_wants_answers(rule, algorithm))
+            rule_wants_answers(rule, coll, algorithm))
             least = rule->bytes_min;
     }
     return least;
@@ -94,7 +98,7 @@ static void gpus_from_set(xyl_tuned_t *tuned)
         candidate = tuned->tuning->of[coll];
         for (; candidate->rule != NULL; candidate++)
             if (candidate->rule->bytes_min < *least &&
-                rule_wants_answers(candidate->rule, candidate->algorithm))
+                rule_wants_answers(candidate->rule, coll, candidate->algorithm))
                 *least = candidate->rule->bytes_min;
     }
 }

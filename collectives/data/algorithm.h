@@ -36,6 +36,16 @@ enum {
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)
 
+/* How an algorithm does the levels within a node of collectives in lanes
+ * (levels/han.c). Other nodes need not know: buffers of a run may make it leave
+ * these levels to the stages that are there in any case. `begin` comes before
+ * the stages of all lanes, `end` behind them. `han` keeps errors. */
+typedef struct xyl_node_level {
+    uint32_t colls; /* XYL_COLL_BIT of each, of the whole call */
+    void (*begin)(struct xyl_han *han);
+    void (*end)(struct xyl_han *han);
+} xyl_node_level_t;
+
 typedef struct xyl_algorithm {
     const char *name;
     const char *help; /* with author and year of its source */
@@ -57,6 +67,7 @@ typedef struct xyl_algorithm {
      * part is set; else what is missing, a static string. Reads only what is
      * equal on all ranks. NULL: it fits all problems. */
     const char *(*lacks)(const struct xyl_problem *problem);
+    const xyl_node_level_t *level; /* NULL: it is none */
 } xyl_algorithm_t;
 
 #define XYL_ALGORITHM_DECLARE(name)                                            \
@@ -68,6 +79,14 @@ static inline int xyl_algorithm_does(const xyl_algorithm_t *algorithm,
                                      xylem_coll_t coll)
 {
     return (algorithm->colls >> coll & 1) != 0;
+}
+
+/* 1: it does the levels within nodes of that collective. */
+static inline int xyl_algorithm_does_levels(const xyl_algorithm_t *algorithm,
+                                            xylem_coll_t coll)
+{
+    return algorithm->level != NULL &&
+           (algorithm->level->colls >> coll & 1) != 0;
 }
 
 #endif

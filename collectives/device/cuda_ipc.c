@@ -406,4 +406,5 @@ const xyl_algorithm_t xyl_algorithm_cuda_ipc = {
     .colls = XYL_DEVICE_COLLS,
     .needs = XYL_NEEDS_DEVICE,
     .add_stages = cuda_ipc_add_stages,
+    .level = &xyl_device_level,
 };

@@ -3,6 +3,7 @@
 #ifndef XYL_COLLECTIVES_DEVICE_PLAN_H
 #define XYL_COLLECTIVES_DEVICE_PLAN_H
 
+#include "collectives/data/algorithm.h"
 #include "collectives/data/extents.h"
 #include "collectives/device/device.h"
 #include "collectives/stages/work.h"
@@ -63,6 +64,7 @@ struct xyl_han;
 typedef struct xyl_device_design {
     /* 1: ranks use each other's buffers; 0: only the room that each offers. */
     int shares_buffers;
+    int has_no_rooms; /* 1: buffers that cannot be shared are not copied */
     /* Bytes of that room. */
     uint64_t (*room_bytes)(const xyl_device_plan_t *plan);
     /* The most phases, and the most tasks of a rank in a phase; NULL: 1. */
@@ -89,7 +91,8 @@ enum { XYL_DEVICE_NAMES, XYL_DEVICE_MIRRORED, XYL_DEVICE_BARRIER };
 /* The plan that all stages of a rank share. */
 struct xyl_device_plan {
     const xyl_device_design_t *design;
-    const char *name; /* of the algorithm */
+    const char *name;      /* of the algorithm */
+    const uint32_t *ranks; /* their numbers in the team; NULL: rank i is i */
     xyl_exec_t *exec;
     const xyl_cuda_library_t *library; /* NULL: the buffers are the host's */
     xylem_context_t *context;
@@ -135,7 +138,16 @@ xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
 void xyl_device_stages_add(struct xyl_han *han,
                            const xyl_device_design_t *design);
 
-/* Decides the call's way, once in each run, when all offers are there. */
+/* Fills in what a run needs to know of the call: all but the sides, and
+ * members for stages. */
+void xyl_device_plan_fill(struct xyl_han *han, xyl_device_plan_t *plan,
+                          const xyl_problem_t *problem);
+/* Fills in this rank's offer of a run. */
+void xyl_device_offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer);
+
+/* Finds the call's way, once in each run, when all offers are there; and sets
+ * it: skips stages, takes mirrors. */
+xylem_status_t xyl_device_way_find(xyl_device_plan_t *plan);
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
 /* Opens a buffer that another rank has named, for this rank's device. NULL: it
@@ -158,6 +170,12 @@ xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan);
      XYL_COLL_BIT(EXSCAN))
 /* 1: kernels can do the collective, so ranks may ask for it. */
 int xyl_device_has_tasks(xylem_coll_t coll);
+
+/* ---- level.c ---- */
+
+/* The levels within a node that its GPUs can do, of calls on several nodes. */
+#define XYL_DEVICE_LEVEL_COLLS (XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE))
+extern const xyl_node_level_t xyl_device_level;
 
 /* ---- sides.c ---- */
 

@@ -95,7 +95,7 @@ static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
 
     if (!is_shared(plan, side)) {
         /* Kernels copy elements with gaps, but not from all host memory. */
-        if (side->has_gaps ||
+        if (plan->design->has_no_rooms || side->has_gaps ||
             (side->layout != NULL && place.kind == XYL_CUDA_KIND_HOST))
             return 0;
         address = side->room = xyl_device_room_take(
@@ -188,7 +188,7 @@ static xyl_device_kind_t kind_of(xyl_device_plan_t *plan)
     return has_gpu ? XYL_DEVICE_GPU : XYL_DEVICE_HOST;
 }
 
-static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
+void xyl_device_offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 {
     xyl_device_side_t *input = &plan->input, *result = &plan->result;
 
@@ -217,7 +217,7 @@ static void publish(xyl_stage_t *stage, uint64_t index)
     xyl_device_offer_t *offer = xyl_device_offer(plan, plan->problem.rank);
 
     (void)index;
-    offer_fill(plan, offer);
+    xyl_device_offer_fill(plan, offer);
     device->under_way = 1;
     if (offer->kind != XYL_DEVICE_GPU || offer->is_bad ||
         plan->input.bytes == 0 ||
@@ -268,6 +268,11 @@ static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
     return with_gpus != 0 ? NULL : "has no buffers, as all others";
 }
 
+static uint32_t rank_in_team(const xyl_device_plan_t *plan, uint32_t rank)
+{
+    return plan->ranks == NULL ? rank : plan->ranks[rank];
+}
+
 /* Logs a new reason for mirrors, if the user asks what is chosen. */
 static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
                             const char *why)
@@ -276,8 +281,8 @@ static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
         plan->context->config.verbose != 0)
         xyl_log(XYL_LOG_NONE,
                 "select: %s goes on mirrors, in place of %s: rank %u %s",
-                xyl_coll_traits(plan->problem.coll)->name, plan->name, rank,
-                why);
+                xyl_coll_traits(plan->problem.coll)->name, plan->name,
+                rank_in_team(plan, rank), why);
     plan->mirrored_for = why;
 }
 
@@ -334,14 +339,15 @@ static xylem_status_t lengths_check_of(const xyl_device_plan_t *plan,
     xylem_status_t status = XYLEM_OK;
 
     if (plan->cell != NULL)
-        return length_compare(rank, "has sent",
+        return length_compare(rank_in_team(plan, rank), "has sent",
                               offer->cell[plan->problem.rank].send_bytes,
                               plan->cell[rank].recv_bytes);
     if (offer->input_bytes != 0 && plan->input.bytes != 0)
-        status = length_compare(rank, "gives", offer->input_bytes,
-                                plan->input.bytes);
+        status = length_compare(rank_in_team(plan, rank), "gives",
+                                offer->input_bytes, plan->input.bytes);
     if (status == XYLEM_OK && plan->counts != NULL)
-        status = length_compare(rank, "has room for", offer->result_bytes,
+        status = length_compare(rank_in_team(plan, rank), "has room for",
+                                offer->result_bytes,
                                 plan->counts[rank] * plan->element_bytes);
     return status;
 }
@@ -370,9 +376,8 @@ static void forget_freed(const xyl_device_plan_t *plan)
     }
 }
 
-xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
+xylem_status_t xyl_device_way_find(xyl_device_plan_t *plan)
 {
-    xylem_status_t status = XYLEM_OK;
     uint32_t rank = 0;
     const char *why = what_keeps_mirrors(plan, &rank);
 
@@ -386,13 +391,18 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
         xyl_device_reach_learn(plan, xyl_device_reach_of(plan->context));
         plan->is_direct = 0;
     }
+    return plan->is_direct ? lengths_check(plan) : XYLEM_OK;
+}
+
+xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
+{
+    xylem_status_t status = xyl_device_way_find(plan);
+
     plan->phases = (uint32_t)plan->is_direct;
     if (plan->is_direct && plan->design->phases != NULL)
         plan->phases = plan->design->phases(plan);
     way_set(plan);
-    if (plan->is_direct)
-        status = lengths_check(plan);
-    else if (plan->has_mirrors)
+    if (status == XYLEM_OK && !plan->is_direct && plan->has_mirrors)
         status = mirrors_take(plan);
     return status;
 }
@@ -604,11 +614,10 @@ static void find_extents(xyl_han_t *han, xyl_device_plan_t *plan)
         operation->buffers.scratch;
 }
 
-static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
+void xyl_device_plan_fill(xyl_han_t *han, xyl_device_plan_t *plan,
+                          const xyl_problem_t *problem)
 {
-    const xyl_problem_t *problem = &han->problem;
     int reduces = xyl_coll_traits(problem->coll)->reduces;
-    xyl_arena_t *arena = &han->operation->request.arena;
 
     plan->operation = han->operation;
     plan->exec = xyl_collective_of(han->operation)->users_exec;
@@ -617,9 +626,17 @@ static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
     plan->problem = *problem;
     plan->op = reduces ? han->args->op : XYLEM_BOR;
     plan->type = reduces ? han->args->type : XYLEM_BYTE;
-    plan->name = han->choice->algorithm->name;
     plan->count = problem->count;
     plan->element_bytes = problem->element_bytes;
+}
+
+static void plan_allocate(xyl_han_t *han, xyl_device_plan_t *plan)
+{
+    const xyl_problem_t *problem = &han->problem;
+    int reduces = xyl_coll_traits(problem->coll)->reduces;
+    xyl_arena_t *arena = &han->operation->request.arena;
+
+    plan->name = han->choice->algorithm->name;
     plan->offer_bytes = sizeof(xyl_device_offer_t);
     if (xyl_coll_varies(problem->coll) && !reduces) {
         plan->offer_bytes += problem->ranks * sizeof *plan->cell;
@@ -651,7 +668,8 @@ static xyl_device_plan_t *plan_make(xyl_han_t *han,
         return NULL;
     }
     plan->design = design;
-    plan_fill(han, plan);
+    xyl_device_plan_fill(han, plan, &han->problem);
+    plan_allocate(han, plan);
     xyl_han_make_scratch(han, han->problem.ranks * plan->offer_bytes);
     if (han->status == XYLEM_OK &&
         !xyl_device_sides_find(plan, &han->problem, han->sides->send,

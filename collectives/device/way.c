@@ -24,6 +24,7 @@
 #include "collectives/device/device.h"
 #include "collectives/device/plan.h"
 #include "collectives/device/way.h"
+#include "collectives/levels/team_levels.h"
 #include "collectives/node/boards.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
@@ -55,27 +56,72 @@ static int is_combined(const xylem_coll_args_t *args)
             args->type != XYLEM_PAIR_LONG_DOUBLE_INT);
 }
 
-/* 1: the ranks have memory in common. */
-static int has_word(const xylem_team_t *team)
+/* The team's ranks on this node. */
+static uint32_t seats_of(xylem_team_t *team)
 {
-    return team->context->shm != NULL && team->may_share && team->size > 1;
+    xyl_device_team_t *state = xyl_device_of_team(team);
+    const xyl_levels_t *levels;
+
+    if (state->seats != 0)
+        return state->seats;
+    if (team->is_one_node) {
+        state->seats = team->size;
+        return state->seats;
+    }
+    levels = xyl_team_levels(team);
+    if (levels == NULL)
+        return 1; /* no call of the team can be planned */
+    state->seats = xyl_levels_seats(levels, levels->node);
+    return state->seats;
+}
+
+/* 1: this node's ranks have memory in common, and are not too many. */
+static int has_word(xylem_team_t *team)
+{
+    uint32_t seats = seats_of(team);
+
+    return team->context->shm != NULL && team->may_share && seats > 1 &&
+           seats <= XYL_CUDA_OPERANDS_MAX;
+}
+
+static _Atomic uint64_t *word_of(xylem_team_t *team, int is_of_tags)
+{
+    uint32_t ranks[XYL_CUDA_OPERANDS_MAX], seat;
+    xyl_group_t seats = {team->size, team->rank, NULL};
+    const xyl_levels_t *levels;
+
+    if (!team->is_one_node) {
+        levels = xyl_team_levels(team); /* not NULL: has_word */
+        seats = (xyl_group_t){seats_of(team), levels->seat, ranks};
+        for (seat = 0; seat < seats.size; seat++)
+            ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
+    }
+    return xyl_node_team_word(team, &seats, is_of_tags);
+}
+
+/* 1: GPUs do something for the collective, on this node or on all. */
+static int has_tasks(const xylem_team_t *team, xylem_coll_t coll)
+{
+    return coll < XYLEM_COLL_COUNT &&
+           (team->is_one_node ? xyl_device_has_tasks(coll)
+                              : (XYL_DEVICE_LEVEL_COLLS >> coll & 1) != 0);
 }
 
 /* 1: ranks may ask in the call if its tag allows; equal on all ranks. */
-static int may_ask_in_turn(const xylem_team_t *team,
-                           const xylem_coll_args_t *args)
+static int may_ask_in_turn(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
 
-    return args->coll < XYLEM_COLL_COUNT && xyl_device_has_tasks(args->coll) &&
-           args->algorithm == NULL && args->segment_bytes == 0 &&
-           (args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0 && has_word(team) &&
-           team->size <= XYL_CUDA_OPERANDS_MAX && is_combined(args) &&
-           bytes_of(team, args) >= xyl_tuned_of(context)->gpus_from[args->coll];
+    return has_tasks(team, args->coll) && args->algorithm == NULL &&
+           args->segment_bytes == 0 &&
+           (args->flags & XYLEM_FLAG_REPRODUCIBLE) == 0 && is_combined(args) &&
+           bytes_of(team, args) >=
+               xyl_tuned_of(context)->gpus_from[args->coll] &&
+           has_word(team);
 }
 
 /* Calls with tags have no numbers. */
-static int may_ask(const xylem_team_t *team, const xylem_coll_args_t *args)
+static int may_ask(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     return args->tag == 0 && may_ask_in_turn(team, args);
 }
@@ -102,8 +148,7 @@ static uint64_t number_in(uint64_t word)
 
 /* The bits that this rank adds to the word once it has met a buffer in memory
  * of a GPU; 0: it has met none. */
-static uint64_t word_of_rank(const xylem_team_t *team,
-                             const xylem_coll_args_t *args)
+static uint64_t word_of_rank(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xyl_cuda_library_t *library =
         xyl_cuda_library_of(xyl_collective_exec(team->context, args));
@@ -113,7 +158,7 @@ static uint64_t word_of_rank(const xylem_team_t *team,
     if (library == NULL)
         return 0;
     if (library->devices(&devices) == 0 &&
-        (team->size <= (uint32_t)devices ||
+        (seats_of(team) <= (uint32_t)devices ||
          (library->device(0, &device) == 0 && device.is_mps)))
         return they_ask | side_by_side;
     return they_ask;
@@ -147,7 +192,7 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     uint64_t said;
 
     xyl_context_execs_look(team->context);
-    word = xyl_node_team_word(team, 0);
+    word = word_of(team, 0);
     if (word == NULL) /* no memory for a board: the call has none, either */
         return 0;
     said = word_settle(word, number, reserved_from(number),
@@ -162,11 +207,11 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
 }
 
 /* 1: this rank's buffer alone decides, and ranks do not ask. */
-static int goes_by_buffer(const xylem_context_t *context,
+static int goes_by_buffer(const xylem_team_t *team,
                           const xylem_coll_args_t *args)
 {
-    return context->config.cuda_direct == XYL_DIRECT_ON &&
-           args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll);
+    return team->context->config.cuda_direct == XYL_DIRECT_ON &&
+           has_tasks(team, args->coll) && !xyl_coll_varies(args->coll);
 }
 
 /* Such a call has no number. The word only says how ranks share GPUs. */
@@ -193,7 +238,7 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
     xyl_device_team_t *state = xyl_device_of_team(team);
     uint64_t number;
 
-    if (goes_by_buffer(context, args))
+    if (goes_by_buffer(team, args))
         return memory_by_buffer(team, args, state);
     if (!may_ask(team, args))
         return XYL_MEMORY_HOST;
@@ -216,11 +261,11 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
     if (!team->is_one_node || context->config.cuda_direct == XYL_DIRECT_OFF)
         return 1;
     xyl_context_execs_look(team->context);
-    if (goes_by_buffer(context, args))
+    if (goes_by_buffer(team, args))
         return !is_on_gpu(context, args);
     if (!may_ask_in_turn(team, args))
         return 1;
-    word = xyl_node_team_word(team, 1);
+    word = word_of(team, 1);
     if (word == NULL) /* no memory for a board: the call has none, either */
         return 1;
     said = word_settle(word, args->tag, args->tag,
@@ -228,19 +273,15 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
     return (said & they_ask) == 0 || args->tag < number_in(said);
 }
 
-int xyl_device_never_asks(const xylem_team_t *team,
-                          const xylem_coll_args_t *args)
+int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    const xylem_context_t *context = team->context;
-
-    return !team->is_one_node ||
-           context->config.cuda_direct == XYL_DIRECT_OFF ||
-           (!goes_by_buffer(context, args) && !may_ask(team, args));
+    return team->context->config.cuda_direct == XYL_DIRECT_OFF ||
+           (!goes_by_buffer(team, args) && !may_ask(team, args));
 }
 
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    if (!goes_by_buffer(team->context, args) && may_ask(team, args))
+    if (!goes_by_buffer(team, args) && may_ask(team, args))
         xyl_device_of_team(team)->calls--;
 }
 
@@ -266,7 +307,7 @@ static const char *what_keeps_off(const xylem_team_t *team,
         return "goes by the order of calls, which a tag leaves open";
     if (xyl_call_is_reproducible(team, args))
         return "has no reproducible order";
-    if (team->size > XYL_CUDA_OPERANDS_MAX)
+    if (problem->ranks > XYL_CUDA_OPERANDS_MAX)
         return "needs at most 64 ranks";
     if (!is_combined(args))
         return "needs an operation and a type that GPUs have";
@@ -283,8 +324,15 @@ void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         problem->off_device = "needs buffers in memory of GPUs, and "
                               "XYLEM_CUDA_DIRECT";
     problem->on_device = problem->off_device == NULL;
-    problem->is_unasked =
-        problem->on_device && goes_by_buffer(team->context, args);
+    problem->is_unasked = problem->on_device && goes_by_buffer(team, args);
     problem->side_by_side =
         problem->on_device && xyl_device_of_team(team)->side_by_side;
+}
+
+void xyl_device_outline_level(xylem_team_t *team, const xylem_coll_args_t *args,
+                              xyl_memory_t memory, xyl_problem_t *problem)
+{
+    problem->ranks = seats_of(team);
+    problem->shares_memory = has_word(team) && has_tasks(team, args->coll);
+    xyl_device_outline(team, args, memory, problem);
 }

@@ -1,5 +1,7 @@
 /* The memory of a call: whether its ranks ask each other where their buffers
- * lie. */
+ * lie. On several nodes only the ranks of a node ask each other, and only for
+ * collectives of which cuda_ipc does the levels within nodes: what one node
+ * does is then no matter of another. */
 #ifndef XYL_COLLECTIVES_DEVICE_WAY_H
 #define XYL_COLLECTIVES_DEVICE_WAY_H
 
@@ -13,10 +15,11 @@
 
 /* A team's state, by its calls. */
 typedef struct xyl_device_team {
-    uint64_t calls;                     /* in which ranks may ask, so far */
-    uint64_t reserved;                  /* number up to which ranks do not */
-    uint64_t asks_from;                 /* and from which they do; 0: unknown */
-    int side_by_side;                   /* as the word says: problem.h */
+    uint64_t calls;     /* in which ranks may ask, so far */
+    uint64_t reserved;  /* number up to which ranks do not */
+    uint64_t asks_from; /* and from which they do; 0: unknown */
+    int side_by_side;   /* as the word says: problem.h */
+    uint32_t seats;     /* the team's ranks on this node; 0: not counted yet */
     struct xyl_device_staging *staging; /* NULL: not needed yet */
     struct xyl_device_turn *turns; /* of operations that may use the staging */
 } xyl_device_team_t;
@@ -27,8 +30,7 @@ void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
 /* 1: whatever the buffers of calls like this one, ranks do not ask in them, and
  * the calls have no numbers. `args` have packed types. */
-int xyl_device_never_asks(const xylem_team_t *team,
-                          const xylem_coll_args_t *args);
+int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args);
 
 /* 1: the call is so short that ranks never ask in it. Its count alone shows
  * that, by a few instructions, for most short calls, whatever their type. */
@@ -51,7 +53,7 @@ static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
 {
     const xyl_config_t *config = &team->context->config;
 
-    if (!team->is_one_node || config->cuda_direct == XYL_DIRECT_OFF ||
+    if (config->cuda_direct == XYL_DIRECT_OFF ||
         (config->cuda_direct == XYL_DIRECT_AUTO &&
          xyl_device_is_short(team, args)))
         return XYL_MEMORY_HOST;
@@ -62,11 +64,14 @@ static inline xyl_memory_t xyl_device_memory(xylem_team_t *team,
 static inline void xyl_device_memory_undo(xylem_team_t *team,
                                           const xylem_coll_args_t *args)
 {
-    const xyl_config_t *config = &team->context->config;
-
-    if (team->is_one_node && config->cuda_direct != XYL_DIRECT_OFF)
+    if (team->context->config.cuda_direct != XYL_DIRECT_OFF)
         xyl_device_memory_back(team, args);
 }
+
+/* Fills in the fields on memory of GPUs of a problem of this node's ranks, for
+ * the levels within nodes of a call on several. Alike on all of them. */
+void xyl_device_outline_level(xylem_team_t *team, const xylem_coll_args_t *args,
+                              xyl_memory_t memory, xyl_problem_t *problem);
 
 /* 0: without its tag, ranks would ask in a call like this one; equal on all
  * ranks for one tag, whatever their buffers. `args` have packed types. Any

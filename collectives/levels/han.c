@@ -9,6 +9,7 @@
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
+#include "collectives/stages/mirror_stage.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
@@ -166,6 +167,19 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
                                         : xyl_levels_switches(han->levels)};
 }
 
+/* The stage that was added last is the lane's between nodes. */
+static void note_net(const xyl_han_t *han)
+{
+    xyl_han_net_t *net;
+
+    if (han->nets == NULL || han->status != XYLEM_OK)
+        return;
+    net = &han->nets[han->lane];
+    net->last = han->operation->stage[han->operation->stages - 1];
+    if (net->first == NULL)
+        net->first = net->last;
+}
+
 /* `reads`: the leader's contribution. */
 static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
@@ -174,8 +188,10 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
     const xyl_stage_spec_t spec = lane_spec(han, NET_UP, reads, writes);
     const xyl_tree_spec_t tree = net_tree(han);
 
-    if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_up_stage_add(han->operation, &spec, &tree);
+    if (han->status != XYLEM_OK || !xyl_han_is_in_net(han))
+        return;
+    han->status = xyl_up_stage_add(han->operation, &spec, &tree);
+    note_net(han);
 }
 
 static void add_net_down(xyl_han_t *han)
@@ -185,8 +201,10 @@ static void add_net_down(xyl_han_t *han)
                   han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
     const xyl_tree_spec_t tree = net_tree(han);
 
-    if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_down_stage_add(han->operation, &spec, &tree);
+    if (han->status != XYLEM_OK || !xyl_han_is_in_net(han))
+        return;
+    han->status = xyl_down_stage_add(han->operation, &spec, &tree);
+    note_net(han);
 }
 
 static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
@@ -204,8 +222,10 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
         .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
         .radix = han->choice->frame.radix};
 
-    if (xyl_han_is_in_net(han))
-        xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
+    if (!xyl_han_is_in_net(han))
+        return;
+    xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
+    note_net(han);
 }
 
 /* ---- collectives ---- */
@@ -365,7 +385,11 @@ static void make_memory_of(xyl_han_t *han, const part_t *part)
 {
     if (part->end == 0)
         return;
-    xyl_han_make_scratch(han, part->end - part->from);
+    if (han->nets != NULL && xyl_collective_is_mirrored(han->operation))
+        han->status =
+            xyl_mirror_scratch_take(han->operation, part->end - part->from);
+    else
+        xyl_han_make_scratch(han, part->end - part->from);
     if (han->status == XYLEM_OK)
         han->operation->buffers.scratch =
             (void *)((uintptr_t)han->operation->buffers.scratch -
@@ -386,6 +410,8 @@ static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
         memset(operation->buffers.scratch, 0, operation->bytes);
     for (han->lane = 0; han->lane < operation->lanes; han->lane++) {
         choose_lane_leaders(han);
+        if (han->status == XYLEM_OK && han->nets != NULL)
+            han->nets[han->lane].leader = han->leader;
         if (han->status == XYLEM_OK)
             han->choice->algorithm->add_stages(han);
         if (han->status == XYLEM_OK && combines_apart)
@@ -410,6 +436,26 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
         frame.on_segment = NULL;
     }
     return frame;
+}
+
+/* Adds the stages of all lanes, between those of an algorithm that does the
+ * levels within this node on GPUs; it needs mirrors to be there. */
+static void add_lanes_on_gpus(xyl_han_t *han, const xyl_call_t *call)
+{
+    const xyl_node_level_t *level = han->choice->on_gpus->level;
+
+    han->nets = xyl_arena_array(&han->operation->request.arena,
+                                han->operation->lanes, sizeof *han->nets);
+    if (han->nets == NULL) {
+        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for levels");
+        return;
+    }
+    level->begin(han);
+    add_lanes(han, call->args.coll);
+    if (han->status == XYLEM_OK)
+        han->status = xyl_mirror_stages_add(han->operation, call);
+    if (han->status == XYLEM_OK)
+        level->end(han);
 }
 
 xylem_status_t xyl_han_create(const xyl_call_t *call,
@@ -441,7 +487,9 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     if (han.is_private)
         han.status = xyl_combiner_find(call->team->context, &frame, combiner);
     xyl_han_find_seats(&han);
-    if (han.status == XYLEM_OK)
+    if (han.status == XYLEM_OK && choice->on_gpus != NULL)
+        add_lanes_on_gpus(&han, call);
+    else if (han.status == XYLEM_OK)
         add_lanes(&han, args->coll);
     if (han.status == XYLEM_OK && is_bcast)
         han.status = xyl_pack_stages_add(han.operation, call->sides.recv);

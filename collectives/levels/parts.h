@@ -13,6 +13,12 @@
 #include "collectives/stages/choice.h"
 #include "collectives/stages/exchange_stage.h"
 
+/* A lane's way between nodes. */
+typedef struct xyl_han_net {
+    uint32_t leader;           /* seat of this node */
+    xyl_stage_t *first, *last; /* the leader's stages; else NULL */
+} xyl_han_net_t;
+
 /* The operation that this rank composes. Functions that add to it return no
  * error: `status` keeps the first one, and nothing is added after it. */
 typedef struct xyl_han {
@@ -37,6 +43,9 @@ typedef struct xyl_han {
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* the seat that is the root of the node's stage */
     xyl_stage_t *beside; /* relayed stage of the lane before; NULL: none */
+    /* Only if choice->on_gpus has the levels within this node: */
+    xyl_han_net_t *nets; /* [lanes] */
+    void *level;         /* what its `begin` keeps for its `end` */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX

@@ -225,13 +225,15 @@ xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
     return board_create(team, &seats, key, board_out);
 }
 
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags)
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
+                                     const xyl_group_t *seats, int is_of_tags)
 {
-    xyl_board_t *board = xyl_node_board_of_team(team);
+    xyl_board_t *board;
 
-    return board == NULL ? NULL
-                         : xyl_board_spare(board, is_of_tags ? XYL_SPARE_TAGS
-                                                             : XYL_SPARE_CALLS);
+    return xyl_node_board_of(team, seats, &board) != XYLEM_OK
+               ? NULL
+               : xyl_board_spare(board,
+                                 is_of_tags ? XYL_SPARE_TAGS : XYL_SPARE_CALLS);
 }
 
 /* ---- boards of teams before ---- */

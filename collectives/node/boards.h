@@ -27,9 +27,10 @@ int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board);
 /* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board);
 
-/* A word that the ranks of a team on one node share, 0 in the beginning, for
- * the layers above; NULL: there is no memory. Any thread. */
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team, int is_of_tags);
+/* A word that `seats`, all ranks of the team on this node, share, 0 in the
+ * beginning, for the layers above; NULL: there is no memory. Any thread. */
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
+                                     const xyl_group_t *seats, int is_of_tags);
 
 /* 1 when the team has a board once a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);

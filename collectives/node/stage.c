@@ -294,6 +294,12 @@ static int is_for_others(const xyl_stage_t *stage)
            stage->writes == XYL_ROLE_NOTHING;
 }
 
+static void find_input(xyl_node_stage_t *node)
+{
+    node->has_input = !node->is_unsettled &&
+                      (node->input_left == 0 || node->program.segments != 0);
+}
+
 static void node_start(xyl_stage_t *stage)
 {
     xyl_node_stage_t *node = self(stage);
@@ -306,7 +312,8 @@ static void node_start(xyl_stage_t *stage)
         memset(node->input, 0,
                xyl_bits_words(stage->count) * sizeof *node->input);
     node->input_left = stage->inputs;
-    node->has_input = node->input_left == 0 || program->segments != 0;
+    node->is_unsettled = stage->awaits;
+    find_input(node);
     list_add(node);
     stage->operation->request.context->engine.polled +=
         xyl_node_number(node->board);
@@ -328,10 +335,22 @@ static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
 
     if (node->program.segments != 0)
         xyl_bits_set(node->input, index);
-    if (--node->input_left == 0)
-        node->has_input = 1;
-    if (node->input_left == 0)
-        stage_begin(node);
+    if (--node->input_left != 0)
+        return;
+    find_input(node);
+    stage_begin(node);
+}
+
+/* The next poll begins or retires pieces. */
+static void node_settle(xyl_stage_t *stage, int is_left_out)
+{
+    xyl_node_stage_t *node = self(stage);
+
+    node->is_unsettled = 0;
+    node->is_skipped = is_left_out;
+    find_input(node);
+    node->has_input |= is_left_out;
+    stage->operation->request.context->engine.polled++;
 }
 
 static void node_cancel(xyl_stage_t *stage)
@@ -418,6 +437,7 @@ static const xyl_stage_ops_t node_ops = {
     .segment_ready = node_segment_ready,
     .cancel = node_cancel,
     .bind = node_bind,
+    .settle = node_settle,
     .compare = xyl_node_compare,
     .may_keep = node_may_keep,
     .keep = node_keep,

@@ -41,6 +41,18 @@ void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
  */
 void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped);
 
+/* For a stage with one piece, in which each seat publishes some input and posts
+ * the count 1. The gate may use these while the piece is under way. */
+/* 1: the seat has posted, so that its input can be read. */
+int xyl_node_stage_has_come(xyl_stage_t *stage, uint32_t seat);
+/* Where the input of a seat lies in the window. */
+char *xyl_node_stage_input(const xyl_stage_t *stage, uint32_t seat);
+/* A word in this seat's input, which any seat may wait for. */
+void xyl_node_stage_set(const xyl_stage_t *stage, _Atomic uint64_t *word,
+                        uint64_t value);
+uint64_t xyl_node_stage_get(const xyl_stage_t *stage,
+                            const _Atomic uint64_t *word);
+
 /* Segments of a piece. */
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage);
 

@@ -89,6 +89,7 @@ struct xyl_node_stage {
     uint64_t largest; /* block that any seat has told */
     uint32_t strands_begin, strands_end, steps_begin; /* of present pieces */
     int is_skipped;      /* nothing is done in this run */
+    int is_unsettled;    /* see xyl_stage_ops_t.settle */
     int has_input;       /* all that the first piece waits for is there */
     uint64_t input_left; /* segments */
     uint64_t *input;     /* bits, where segments come singly */

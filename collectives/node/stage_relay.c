@@ -1,5 +1,7 @@
-/* A node stage, as relays of levels use it while it is under way: they put
- * segments into its window and publish them, in place of a late leader. */
+/* A node stage, as its gate uses it while a piece is under way. Relays of
+ * levels put segments into its window and publish them, in place of a late
+ * leader. Levels on GPUs read what seats have published, and set words there.
+ */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -116,4 +118,45 @@ int xyl_node_stage_is_let_go(const xyl_stage_t *stage, uint64_t piece)
 
     return xyl_node_stage_beats(stage, piece * node->program.segments) ==
            LAST_BEAT;
+}
+
+/* ---- input with words ---- */
+
+int xyl_node_stage_has_come(xyl_stage_t *stage, uint32_t seat)
+{
+    xyl_node_stage_t *node = (xyl_node_stage_t *)(void *)stage;
+    const xyl_node_piece_t *piece = piece_find(node, 0);
+    const xyl_board_line_t *line;
+
+    if (piece == NULL)
+        return 0;
+    line = xyl_board_line(piece->slot, seat);
+    return xyl_board_get(node->board, &line->count) >=
+               xyl_board_value(piece->number, 1) &&
+           (seat == node->board->seats.own ||
+            xyl_node_is_alike(&node->share, line, seat));
+}
+
+char *xyl_node_stage_input(const xyl_stage_t *stage, uint32_t seat)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+
+    return xyl_node_address(node, piece_find(node, 0),
+                            xyl_position_of(XYL_BUFFER_INPUT, seat, 0), 0);
+}
+
+void xyl_node_stage_set(const xyl_stage_t *stage, _Atomic uint64_t *word,
+                        uint64_t value)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+
+    xyl_board_set(node->board, word, value, XYL_BOARD_ALL);
+}
+
+uint64_t xyl_node_stage_get(const xyl_stage_t *stage,
+                            const _Atomic uint64_t *word)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+
+    return xyl_board_get(node->board, word);
 }

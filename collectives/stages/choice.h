@@ -54,6 +54,9 @@ typedef struct xyl_choice {
     /* In memory, by name; NULL: `chooser` chooses. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;
+    /* Beside these, where buffers of this node lie in memory of GPUs. Alike on
+     * the ranks of a node alone. NULL: none. */
+    const xyl_algorithm_t *on_gpus;
     /* Segments of the frame in a segment within nodes, and in one between
      * nodes: one of the two is 1. */
     uint32_t within_grain, between_grain;

@@ -17,7 +17,7 @@ void xyl_collective_give_mirrors(xyl_operation_t *operation)
     xyl_exec_t *exec = collective->users_exec;
     size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < XYL_MIRRORS; i++) {
         if (collective->mirrors[i].memory != NULL)
             exec->ops->mirror_give(exec, collective->mirrors[i].memory,
                                    collective->mirrors[i].bytes);
@@ -134,7 +134,8 @@ int xyl_collective_may_detach(const xyl_operation_t *operation,
            !operation->parts.are_awaited &&
            operation->told.on_segment == NULL && sides->send == NULL &&
            sides->recv == NULL &&
-           xyl_collective_of(operation)->users_exec->is_immediate;
+           xyl_collective_of(operation)->users_exec->is_immediate &&
+           !xyl_collective_of(operation)->asks_node;
 }
 
 void xyl_collective_bind(xyl_operation_t *operation,

@@ -40,6 +40,9 @@ typedef struct xyl_mirror {
     size_t bytes;
 } xyl_mirror_t;
 
+/* Of input and result, and memory of the operation's own. */
+enum { XYL_MIRRORS = 3 };
+
 typedef struct xyl_collective {
     xyl_operation_t operation; /* first */
     xyl_plan_t plan;
@@ -48,6 +51,8 @@ typedef struct xyl_collective {
     xyl_exec_t *exec;         /* works on the buffers that stages see */
     xyl_exec_t *users_exec;   /* on the user's; the same without mirrors */
     int takes_device;         /* stages take the user's buffers in any memory */
+    int asks_node;            /* whether a run leaves stages out follows from
+                                 the buffers of this node's ranks */
     void (*rests)(void *arg); /* called when nothing is under way; NULL: none */
     void *rests_arg;
     uint64_t written; /* bytes that stages on nodes have copied to results */
@@ -56,7 +61,7 @@ typedef struct xyl_collective {
     int is_bound;
     xyl_plan_key_t key;
     xyl_sides_t sides; /* released with the operation, as are mirrors */
-    xyl_mirror_t mirrors[2];
+    xyl_mirror_t mirrors[XYL_MIRRORS];
 } xyl_collective_t;
 
 /* Callers with a constant operation only read the result. */

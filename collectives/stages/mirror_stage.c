@@ -94,9 +94,16 @@ static void mirror_bind(xyl_stage_t *stage, const void *reads, void *writes)
     xyl_buffers_bind(&mirror_of(stage)->buffers, 0, reads, writes);
 }
 
+static void mirror_settle(xyl_stage_t *stage, int is_left_out)
+{
+    if (is_left_out && !stage->is_complete)
+        xyl_stage_complete(stage);
+}
+
 static const xyl_stage_ops_t mirror_ops = {
     .name = "mirror",
     .start = mirror_start,
+    .settle = mirror_settle,
     .segment_ready = mirror_segment_ready,
     .bind = mirror_bind,
 };
@@ -156,29 +163,53 @@ static xylem_status_t mirror_add(xyl_operation_t *operation, uint32_t lane,
     return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
+static xylem_status_t memory_take(const xyl_operation_t *operation,
+                                  uint64_t bytes, xyl_mirror_t *memory_out)
+{
+    xyl_exec_t *exec = xyl_collective_of(operation)->users_exec;
+    void *memory = bytes > SIZE_MAX / 2
+                       ? NULL
+                       : exec->ops->mirror_take(exec, (size_t)bytes);
+
+    if (memory == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory of the processor's for %llu bytes that lie "
+                        "in memory of another kind",
+                        (unsigned long long)bytes);
+    *memory_out = (xyl_mirror_t){memory, (size_t)bytes};
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_mirror_scratch_take(xyl_operation_t *operation,
+                                       uint64_t bytes)
+{
+    xyl_mirror_t *memory =
+        &xyl_collective_of(operation)->mirrors[XYL_MIRRORS - 1];
+    xylem_status_t status = memory_take(operation, bytes, memory);
+
+    if (status == XYLEM_OK)
+        operation->buffers.scratch = memory->memory;
+    return status;
+}
+
 /* *mirror_out stands for the buffer's address; *memory_out is to be given
  * back. */
 static xylem_status_t mirror_make(xyl_operation_t *operation,
                                   const xyl_extents_t *extents,
                                   xyl_mirror_t *memory_out, void **mirror_out)
 {
-    xyl_exec_t *exec = xyl_collective_of(operation)->users_exec;
     size_t bytes =
         extents->count == 0 ? 0 : (size_t)(extents->high - extents->low);
-    char *memory;
+    xylem_status_t status;
 
     *mirror_out = NULL;
     if (bytes == 0)
         return XYLEM_OK;
-    memory = exec->ops->mirror_take(exec, bytes);
-    if (memory == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                        "no memory of the processor's for %zu bytes that lie "
-                        "in memory of another kind",
-                        bytes);
-    *memory_out = (xyl_mirror_t){memory, bytes};
-    *mirror_out = (void *)((uintptr_t)memory - (uintptr_t)extents->low);
-    return XYLEM_OK;
+    status = memory_take(operation, bytes, memory_out);
+    if (status == XYLEM_OK)
+        *mirror_out =
+            (void *)((uintptr_t)memory_out->memory - (uintptr_t)extents->low);
+    return status;
 }
 
 xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
@@ -214,6 +245,7 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
     xyl_run_t *runs;
 
     if (!xyl_collective_is_mirrored(operation) ||
+        operation->buffers.is_mirrored ||
         xyl_collective_of(operation)->takes_device)
         return XYLEM_OK;
     runs = xyl_arena_array(&operation->request.arena, 2 * (size_t)most,

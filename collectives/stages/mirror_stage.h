@@ -10,7 +10,7 @@
 #include "collectives/stages/collective.h"
 
 /* Adds mirror stages, after all other stages; none if the executor has no
- * mirrors. */
+ * mirrors, or if they are there. */
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                                      const xyl_call_t *call);
 
@@ -26,5 +26,10 @@ xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
                                 const xyl_extents_t *input,
                                 const xyl_extents_t *result,
                                 int are_one_buffer);
+
+/* Sets the operation's scratch to memory that the user's executor reaches, too.
+ */
+xylem_status_t xyl_mirror_scratch_take(xyl_operation_t *operation,
+                                       uint64_t bytes);
 
 #endif

@@ -9,7 +9,8 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    XYL_STAGES_MAX = 8 * XYL_LANES_MAX, /* of one operation, over all lanes */
+    /* Of one operation: over all lanes, and two of none. */
+    XYL_STAGES_MAX = 8 * XYL_LANES_MAX + 2,
     XYL_SEGMENTS_MAX = 1 << 26
 };
 

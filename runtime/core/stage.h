@@ -53,6 +53,10 @@ typedef struct xyl_stage_ops {
     /* Before every start with other buffers: the message that the stage reads,
      * and the one that it writes; NULL: none. */
     void (*bind)(xyl_stage_t *stage, const void *reads, void *writes);
+    /* Once per start of a stage that `awaits` this, when all stages have
+     * started: says whether the run goes without the stage. If so, the stage
+     * completes, and takes and emits nothing. NULL: no run does. */
+    void (*settle)(xyl_stage_t *stage, int is_left_out);
     /* Adds the memory that the stage holds for other ranks when the operation
      * detaches (detach.h). NULL: none. */
     void (*hold)(const xyl_stage_t *stage, struct xyl_hold *hold);
@@ -89,6 +93,7 @@ struct xyl_stage {
     xyl_role_t reads, writes; /* the buffers that it is bound to */
     /* The stage takes the user's buffers, others the operation's `packed`. */
     int reads_user, writes_user;
+    int awaits; /* begins nothing before ops->settle */
     int is_complete;
     int is_released; /* see xyl_stage_release */
     int may_keep;    /* ops->may_keep, if the operation may detach */

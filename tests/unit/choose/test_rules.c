@@ -599,6 +599,32 @@ static void check_on_board(decision_t *decision)
     }
 }
 
+/* The levels within the nodes of a call on several, if they are the GPUs'. */
+static void check_on_gpus(decision_t *decision)
+{
+    const xyl_algorithm_t *on_gpus = decision->choice.on_gpus;
+    xyl_problem_t problem = decision->problem;
+    xyl_query_t query = decision->query;
+    const xyl_candidate_t *first;
+
+    DECISION_CHECK(decision,
+                   on_gpus == NULL ||
+                       (decision->kind->way.memory == XYL_MEMORY_GPUS &&
+                        xyl_algorithm_does_levels(on_gpus, decision->coll)));
+    if (on_gpus == NULL)
+        return;
+    query.team = XYL_TEAM_BOARD;
+    query.facts = XYL_FACT_DEVICE | XYL_FACT_MEMORY;
+    query.ranks = query.node_ranks = decision->shape->seats;
+    query.nodes = 1;
+    problem.on_device = problem.shares_memory = 1;
+    first = first_that_applies(decision->team, &query, &problem,
+                               XYL_ALGORITHM_LEVELS);
+    DECISION_CHECK(decision, first != NULL && first->algorithm == on_gpus);
+    if (first != NULL)
+        take(first->rule, decision->coll);
+}
+
 /* Checks the decisions of a level whose ranks send messages. */
 static void check_level(xylem_team_t *team, uint32_t level, xylem_coll_t coll,
                         uint32_t ranks, uint64_t bytes)
@@ -658,6 +684,7 @@ static void check_decision(decision_t *decision)
     check_parameters(decision);
     check_growth(decision);
     check_on_board(decision);
+    check_on_gpus(decision);
 }
 
 static void test_decisions(void)

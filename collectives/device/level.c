@@ -1,0 +1,713 @@
+/* The levels within a node of a reduce or allreduce on several nodes, if the
+ * node's ranks have their buffers in memory of GPUs that reach one another.
+ * Segment by segment a lane's leader has a kernel combine the inputs of all
+ * seats where they lie, into pinned memory, which the stages between nodes
+ * read; and has another one copy what these have brought to all seats that get
+ * a result.
+ *
+ *   gpu up ──▶ net up ──▶ net down ──▶ gpu down            directly
+ *   gpu up ──▶ mirror ──▶ node ──▶ net ... node ──▶ mirror  else
+ *
+ * Copies from the GPUs, the net and copies to the GPUs go on side by side: no
+ * segment waits for another, and at most as many kernels of a lane are under
+ * way as the lane's edges have messages. After the Gathered Shared Buffer
+ * (Faraji 2018), without its copies, as in cuda_ipc.c.
+ *
+ * A node stage publishes each seat's offer (plan.h) with some words. When all
+ * seats of the node have come, each decides whether the node goes directly: the
+ * stages of the other way are left out of the run. No other node need know.
+ * From then on a rank waits only for what it needs: a seat for the words of
+ * leaders, which count segments whose inputs are read, and whose results are
+ * written. There is no barrier. */
+#include <string.h>
+
+#include "collectives/data/limits.h"
+#include "collectives/device/plan.h"
+#include "collectives/levels/parts.h"
+#include "collectives/node/node.h"
+#include "collectives/node/stage.h"
+#include "collectives/stages/messages.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+enum {
+    SHARES = 4 /* a lane is cut into so many segments, or more */
+};
+
+/* Each seat publishes its offer, and behind it these words, in lines of their
+ * own. All but `is_settled` are set by leaders. */
+typedef struct words {
+    _Atomic uint64_t is_settled;
+    /* Segments of each lane: those read, and those written. */
+    _Atomic uint64_t ended[2 * XYL_LANES_MAX];
+} words_t;
+
+enum {
+    WORDS_AT = (sizeof(xyl_device_offer_t) + XYL_BOARD_LINE_BYTES - 1) /
+               XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES,
+    PUBLISHED = (WORDS_AT + sizeof(words_t) + XYL_BOARD_LINE_BYTES - 1) /
+                XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES
+};
+
+typedef struct level level_t;
+
+/* A lane's stage in one direction. */
+typedef struct level_stage {
+    xyl_stage_t stage;
+    level_t *level;
+    uint32_t lane;
+    int is_down;
+    char *memory;     /* the message, where the stages between nodes have it */
+    uint64_t *there;  /* bits: input is there, and nothing has begun */
+    uint64_t *over;   /* bits: a kernel has ended */
+    uint64_t arrived; /* segments */
+    uint64_t begun;   /* the same, lower bound: all below have begun */
+    uint64_t ended;   /* the same */
+    uint64_t told;    /* all below have ended, which the word says */
+    uint32_t idle;    /* kernels that are not under way; of these: */
+    uint32_t *kernel; /* [kernels] numbers, the idle ones first */
+    uint64_t *index;  /* [kernels] the segment */
+    xyl_cuda_combine_t *combine; /* [kernels] */
+    xyl_stage_work_t *works;
+} level_stage_t;
+
+typedef struct lane {
+    uint32_t leader;          /* seat */
+    level_stage_t *up, *down; /* down NULL: the seat writes no results */
+    /* Of the leader, with what the last stage between nodes feeds otherwise. */
+    xyl_stage_t *net_first, *net_last, *behind_net;
+    xyl_stage_t *behind_up;
+} lane_t;
+
+struct level {
+    xyl_device_plan_t plan; /* its ranks are this node's seats */
+    xyl_group_t seats;
+    xyl_stage_t *names;
+    lane_t *lanes;
+    uint32_t lane_count;
+    uint32_t kernels;   /* of a stage under way, at most */
+    int is_unsuited;    /* this call's segments go singly to or from its user */
+    int has_other_ways; /* stages that no run leaves out */
+    int is_started, is_settled; /* this run */
+    uint32_t come;              /* seats, in their order */
+};
+
+static level_stage_t *self(xyl_stage_t *stage)
+{
+    return (level_stage_t *)(void *)stage;
+}
+
+static words_t *words_of(const level_t *level, uint32_t seat)
+{
+    return (words_t *)(void *)(xyl_node_stage_input(level->names, seat) +
+                               WORDS_AT);
+}
+
+static int leads(const level_t *level, const lane_t *lane)
+{
+    return lane->leader == level->seats.rank;
+}
+
+/* ---- kernels ---- */
+
+static xyl_cuda_combine_t *combine_of(const level_stage_t *up, uint32_t kernel,
+                                      uint64_t index)
+{
+    const xyl_device_plan_t *plan = &up->level->plan;
+    xyl_cuda_combine_t *combine = &up->combine[kernel];
+
+    combine->op = plan->op;
+    combine->type = plan->type;
+    combine->count = xyl_stage_length(&up->stage, index) / plan->element_bytes;
+    combine->blocks = (uint32_t)xyl_limits_of(plan->context)->device_blocks;
+    combine->inputs = combine->results = 0;
+    return combine;
+}
+
+/* Adds where the segment lies in each seat's input, or in each result. 0: a
+ * seat's memory cannot be opened. */
+static int add_seats(const level_stage_t *stage, uint64_t index,
+                     xyl_cuda_combine_t *combine)
+{
+    const xyl_device_plan_t *plan = &stage->level->plan;
+    size_t at = xyl_stage_at(&stage->stage, index);
+    uint32_t seat;
+
+    for (seat = 0; seat < plan->problem.ranks; seat++) {
+        const xyl_device_offer_t *offer = xyl_device_offer(plan, seat);
+        char *opened;
+        if (stage->is_down && offer->result_bytes == 0)
+            continue;
+        opened = xyl_device_operand(
+            plan, seat, stage->is_down ? &offer->result : &offer->input);
+        if (opened == NULL)
+            return 0;
+        if (stage->is_down)
+            combine->result[combine->results++] = opened + at;
+        else
+            combine->input[combine->inputs++] = opened + at;
+    }
+    return 1;
+}
+
+static void kernel_begin(level_stage_t *stage, uint32_t kernel, uint64_t index)
+{
+    const xyl_device_plan_t *plan = &stage->level->plan;
+    xyl_cuda_combine_t *combine = combine_of(stage, kernel, index);
+    char *memory = xyl_stage_place(&stage->stage, index, stage->memory);
+
+    stage->index[kernel] = index;
+    if (!add_seats(stage, index, combine)) {
+        xyl_operation_fail(stage->stage.operation, xyl_device_unopened(plan));
+        return;
+    }
+    if (stage->is_down)
+        combine->input[combine->inputs++] = memory;
+    else
+        combine->result[combine->results++] = memory;
+    xyl_cuda_combine_begin(plan->exec, &stage->works[kernel].work, plan->device,
+                           stage->is_down ? XYL_CUDA_IN : XYL_CUDA_OUT,
+                           combine);
+    (void)xyl_stage_worked(&stage->stage, 0);
+}
+
+/* Begins as many kernels as may be under way, for the lowest segments. */
+static void kernels_begin(level_stage_t *stage)
+{
+    uint64_t index = stage->begun, count = stage->stage.count;
+
+    for (; index < count && stage->idle != 0 &&
+           stage->stage.operation->failure == XYLEM_OK;
+         index++) {
+        if (xyl_bits_test(stage->there, index)) {
+            xyl_bits_clear(stage->there, index);
+            kernel_begin(stage, stage->kernel[--stage->idle], index);
+            if (index == stage->begun)
+                stage->begun++;
+        } else if (index == stage->begun && xyl_bits_test(stage->over, index)) {
+            stage->begun++;
+        }
+    }
+}
+
+/* Says how many segments are read or written, from the first one on. */
+static void tell(level_stage_t *stage)
+{
+    const level_t *level = stage->level;
+    words_t *words = words_of(level, level->seats.rank);
+    uint64_t told = stage->told;
+
+    while (told < stage->stage.count && xyl_bits_test(stage->over, told))
+        told++;
+    if (told == stage->told)
+        return;
+    stage->told = told;
+    xyl_node_stage_set(
+        level->names, &words->ended[2 * stage->lane + (uint32_t)stage->is_down],
+        told);
+}
+
+static void stage_check(level_stage_t *stage)
+{
+    if (stage->ended == stage->stage.count &&
+        stage->stage.operation->failure == XYLEM_OK)
+        xyl_stage_complete(&stage->stage);
+}
+
+static void kernel_ended(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    level_stage_t *stage = self(work->stage);
+    uint64_t index = stage->index[work->number];
+
+    if (!xyl_stage_arrived(&stage->stage, event))
+        return;
+    stage->kernel[stage->idle++] = (uint32_t)work->number;
+    xyl_bits_set(stage->over, index);
+    stage->ended++;
+    tell(stage);
+    kernels_begin(stage);
+    xyl_stage_emit(&stage->stage, index);
+    stage_check(stage);
+}
+
+/* ---- the stages of a lane ---- */
+
+static void level_start(xyl_stage_t *stage)
+{
+    level_stage_t *own = self(stage);
+    level_t *level = own->level;
+    size_t bytes = xyl_bits_words(stage->count) * sizeof *own->there;
+    uint32_t i;
+
+    memset(own->there, 0, bytes);
+    memset(own->over, 0, bytes);
+    own->arrived = own->begun = own->ended = own->told = 0;
+    own->idle = level->kernels;
+    for (i = 0; i < level->kernels; i++)
+        own->kernel[i] = i;
+    /* The stages of the last lane start last. */
+    if (own->lane + 1 == level->lane_count)
+        level->is_started = 1;
+    stage->operation->request.context->engine.polled++;
+}
+
+/* Lets the segments that are there go on, once the node's way is known. */
+static void level_go_on(level_stage_t *stage)
+{
+    const level_t *level = stage->level;
+    uint64_t index;
+
+    if (level->plan.is_direct && leads(level, &level->lanes[stage->lane])) {
+        kernels_begin(stage);
+        stage_check(stage);
+        return;
+    }
+    for (index = 0; index < stage->stage.count; index++) {
+        if (!xyl_bits_test(stage->there, index))
+            continue;
+        xyl_bits_clear(stage->there, index);
+        stage->ended++;
+        if (!level->plan.is_direct)
+            xyl_stage_emit(&stage->stage, index);
+    }
+    stage_check(stage);
+}
+
+static void level_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    level_stage_t *own = self(stage);
+    const level_t *level = own->level;
+
+    own->arrived++;
+    xyl_bits_set(own->there, index);
+    if (level->is_settled && level->plan.is_direct &&
+        leads(level, &level->lanes[own->lane])) {
+        kernels_begin(own);
+    } else if (level->is_settled) {
+        xyl_bits_clear(own->there, index);
+        own->ended++;
+        if (!level->plan.is_direct)
+            xyl_stage_emit(stage, index);
+        stage_check(own);
+    }
+}
+
+static void level_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    const union {
+        const void *constant;
+        char *plain;
+    } memory = {reads};
+
+    (void)writes;
+    self(stage)->memory = memory.plain;
+}
+
+static const xyl_stage_ops_t up_ops = {
+    .name = "gpu up",
+    .start = level_start,
+    .segment_ready = level_segment_ready,
+    .bind = level_bind,
+};
+
+static const xyl_stage_ops_t down_ops = {
+    .name = "gpu down",
+    .start = level_start,
+    .segment_ready = level_segment_ready,
+    .bind = level_bind,
+};
+
+/* ---- which way ---- */
+
+/* Leaves out the stages of the other way, and connects those of this one. */
+static void way_set(const level_t *level)
+{
+    const xyl_operation_t *operation = level->plan.operation;
+    int is_direct = level->plan.is_direct;
+    uint32_t i;
+
+    for (i = 0; i < level->lane_count; i++) {
+        lane_t *lane = &level->lanes[i];
+        int is_net = lane->net_first != NULL && is_direct;
+        lane->up->stage.next = is_net ? lane->net_first : lane->behind_up;
+        if (lane->net_last != NULL)
+            lane->net_last->next =
+                is_direct ? (lane->down == NULL ? NULL : &lane->down->stage)
+                          : lane->behind_net;
+    }
+    for (i = 0; i < operation->stages; i++)
+        if (operation->stage[i]->awaits)
+            operation->stage[i]->ops->settle(operation->stage[i], is_direct);
+}
+
+static void level_settle(level_t *level)
+{
+    xyl_device_plan_t *plan = &level->plan;
+    xylem_status_t status;
+    uint32_t i;
+
+    plan->offers = xyl_node_stage_input(level->names, 0);
+    status = xyl_device_way_find(plan);
+    level->is_settled = 1;
+    if (status != XYLEM_OK) {
+        xyl_operation_fail(plan->operation, status);
+        return;
+    }
+    way_set(level);
+    xyl_node_stage_set(level->names,
+                       &words_of(level, level->seats.rank)->is_settled, 1);
+    for (i = 0; i < level->lane_count; i++) {
+        lane_t *lane = &level->lanes[i];
+        if (!lane->up->stage.is_complete)
+            level_go_on(lane->up);
+        if (lane->down != NULL && !plan->is_direct &&
+            !lane->down->stage.is_complete)
+            xyl_stage_complete(&lane->down->stage);
+    }
+}
+
+/* 1: this seat needs nothing more of the lane's leader. */
+static int lane_is_over(const level_t *level, uint32_t number)
+{
+    const lane_t *lane = &level->lanes[number];
+    uint32_t word = 2 * number + (level->plan.result.bytes != 0);
+
+    if (leads(level, lane))
+        return lane->up->stage.is_complete &&
+               (lane->down == NULL || lane->down->stage.is_complete);
+    return xyl_node_stage_get(level->names,
+                              &words_of(level, lane->leader)->ended[word]) ==
+           lane->up->stage.count;
+}
+
+static int all_are_settled(const level_t *level)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < level->seats.size; seat++)
+        if (xyl_node_stage_get(level->names,
+                               &words_of(level, seat)->is_settled) == 0)
+            return 0;
+    return 1;
+}
+
+/* The gate of the offers' stage. 1: this seat looks at no offer or word any
+ * more. */
+static int level_may_go(void *arg, uint64_t piece, unsigned *did)
+{
+    level_t *level = arg;
+    const xyl_operation_t *operation = level->plan.operation;
+    uint32_t i;
+
+    (void)piece;
+    if (!level->is_started || operation->failure != XYLEM_OK)
+        return 0;
+    while (level->come < level->seats.size &&
+           xyl_node_stage_has_come(level->names, level->come))
+        level->come++;
+    if (level->come != level->seats.size)
+        return 0;
+    if (!level->is_settled) {
+        level_settle(level);
+        ++*did;
+    }
+    if (operation->failure != XYLEM_OK)
+        return 0;
+    /* Others open this seat's memory when they learn whether they can. */
+    if (!level->plan.is_direct)
+        return !level->plan.is_learning || all_are_settled(level);
+    for (i = 0; i < level->lane_count; i++)
+        if (!lane_is_over(level, i))
+            return 0;
+    return 1;
+}
+
+/* ---- offers ---- */
+
+typedef struct offer_stage {
+    xyl_stage_t stage;
+    level_t *level;
+} offer_stage_t;
+
+/* Fills in the offer before the node stage, which starts next, publishes it. */
+static void offer_start(xyl_stage_t *stage)
+{
+    level_t *level = ((offer_stage_t *)(void *)stage)->level;
+    xyl_device_offer_t *offer = stage->operation->buffers.spare;
+
+    level->is_started = level->is_settled = 0;
+    level->come = 0;
+    memset(offer, 0, PUBLISHED);
+    xyl_device_offer_fill(&level->plan, offer);
+    offer->is_bad |= (uint8_t)level->is_unsuited;
+    xyl_stage_complete(stage);
+}
+
+static void offer_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    (void)stage;
+    (void)index;
+}
+
+static void offer_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_device_plan_t *plan = &((offer_stage_t *)(void *)stage)->level->plan;
+    const union {
+        const void *constant;
+        char *plain;
+    } input = {reads};
+
+    plan->result.users = writes;
+    plan->input.users = input.plain;
+}
+
+static const xyl_stage_ops_t offer_ops = {
+    .name = "offer",
+    .start = offer_start,
+    .segment_ready = offer_segment_ready,
+    .bind = offer_bind,
+};
+
+/* ---- planning ---- */
+
+static void no_memory(xyl_han_t *han)
+{
+    if (han->status == XYLEM_OK)
+        han->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a level on GPUs");
+}
+
+static void add_offer(xyl_han_t *han, level_t *level)
+{
+    const xyl_stage_spec_t spec = {.is_aside = 1,
+                                   .reads = XYL_ROLE_USERS_INPUT,
+                                   .writes = XYL_ROLE_USERS_RESULT};
+    offer_stage_t *offer = (offer_stage_t *)(void *)xyl_operation_add_stage(
+        han->operation, &spec, &offer_ops, sizeof *offer, 0);
+
+    if (offer == NULL)
+        no_memory(han);
+    else
+        offer->level = level;
+}
+
+/* Each seat publishes its own, and stays while it looks at others'. */
+static void write_names(const level_t *level, xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    program->element_bytes = 1;
+    xyl_node_cut(program, PUBLISHED, PUBLISHED, 1);
+    program->input_bytes = PUBLISHED;
+    xyl_node_strand(program);
+    step =
+        xyl_node_step(program, XYL_STEP_COPY,
+                      xyl_position_of(XYL_BUFFER_INPUT, level->seats.rank, 0),
+                      xyl_in_send(0), PUBLISHED);
+    step->cut.total = PUBLISHED;
+    step->post = xyl_post_count(1, XYL_BOARD_ALL);
+    xyl_node_strand(program);
+    xyl_node_signal(program, xyl_wait_nothing(), xyl_post_nothing())->kind =
+        XYL_STEP_GATE;
+}
+
+static void add_names(xyl_han_t *han, level_t *level)
+{
+    static const xyl_layouts_t plain;
+    const xyl_stage_spec_t spec = {.is_aside = 1, .reads = XYL_ROLE_SPARE};
+    const xyl_node_gate_t gate = {.may_go = level_may_go, .arg = level};
+    xyl_node_program_t program;
+
+    if (han->status != XYLEM_OK)
+        return;
+    xyl_node_program_init(&program);
+    write_names(level, &program);
+    han->status = xyl_node_program_status(&program);
+    if (han->status == XYLEM_OK)
+        han->status = xyl_node_level_add(han->operation, &spec, &han->seats,
+                                         &program, &plain, &level->names);
+    if (han->status == XYLEM_OK)
+        xyl_node_stage_set_gate(level->names, &gate);
+    xyl_node_program_fini(&program);
+}
+
+/* The call, among this node's seats. */
+static xyl_problem_t problem_of(const xyl_han_t *han)
+{
+    const xylem_coll_args_t *args = han->args;
+    uint32_t node, seat = UINT32_MAX;
+
+    if (han->root != XYL_HAN_NO_ROOT) {
+        xyl_levels_find(han->levels, han->root, &node, &seat);
+        if (node != han->levels->node)
+            seat = UINT32_MAX;
+    }
+    return (xyl_problem_t){.coll = args->coll,
+                           .rank = han->seats.rank,
+                           .ranks = han->seats.size,
+                           .root = seat,
+                           .count = args->count,
+                           .element_bytes = xylem_type_bytes(args->type),
+                           .is_in_place = args->send == XYLEM_IN_PLACE};
+}
+
+static void level_begin(xyl_han_t *han)
+{
+    static const xyl_device_design_t design = {.shares_buffers = 1,
+                                               .has_no_rooms = 1};
+    level_t *level =
+        xyl_arena_array(&han->operation->request.arena, 1, sizeof *level);
+    const xyl_problem_t problem = problem_of(han);
+
+    if (level == NULL) {
+        no_memory(han);
+        return;
+    }
+    han->level = level;
+    level->seats = han->seats;
+    level->plan.design = &design;
+    level->plan.ranks = level->seats.ranks;
+    level->plan.name = han->choice->on_gpus->name;
+    level->plan.offer_bytes = PUBLISHED;
+    xyl_device_plan_fill(han, &level->plan, &problem);
+    if (!xyl_device_sides_find(&level->plan, &problem, han->sides->send,
+                               han->sides->recv))
+        no_memory(han);
+    level->is_unsuited = han->operation->told.on_segment != NULL ||
+                         han->operation->parts.are_awaited;
+    level->kernels = han->choice->frame.recv_window;
+    xyl_collective_of(han->operation)->asks_node = 1;
+    xyl_han_make_spare(han, PUBLISHED);
+    if (han->status == XYLEM_OK)
+        add_offer(han, level);
+    add_names(han, level);
+}
+
+/* The operation's segments in one of a level's: about device_chunk bytes. */
+static uint32_t grain_of(const xyl_operation_t *operation, uint32_t lane)
+{
+    uint64_t bytes = xyl_operation_lane_bytes(operation, lane) / SHARES;
+    uint64_t most = xyl_limits_of(operation->request.context)->device_chunk;
+
+    bytes = (bytes < most ? bytes : most) / operation->segment_bytes;
+    return bytes == 0 ? 1 : (uint32_t)bytes;
+}
+
+static int stage_allocate(level_stage_t *stage)
+{
+    xyl_arena_t *arena = &stage->stage.operation->request.arena;
+    size_t kernels = stage->level->kernels;
+    size_t words = xyl_bits_words(stage->stage.count);
+
+    stage->there = xyl_arena_array(arena, words, sizeof *stage->there);
+    stage->over = xyl_arena_array(arena, words, sizeof *stage->over);
+    stage->kernel = xyl_arena_array(arena, kernels, sizeof *stage->kernel);
+    stage->index = xyl_arena_array(arena, kernels, sizeof *stage->index);
+    if (leads(stage->level, &stage->level->lanes[stage->lane]))
+        stage->combine =
+            xyl_arena_array(arena, kernels, sizeof *stage->combine);
+    return stage->there != NULL && stage->over != NULL &&
+           stage->kernel != NULL && stage->index != NULL &&
+           (stage->combine != NULL ||
+            !leads(stage->level, &stage->level->lanes[stage->lane]));
+}
+
+static level_stage_t *stage_add(xyl_han_t *han, level_t *level, uint32_t lane,
+                                int is_down)
+{
+    const lane_t *of = &level->lanes[lane];
+    const xyl_stage_spec_t spec = {.lane = lane,
+                                   .grain = grain_of(han->operation, lane),
+                                   .is_aside = 1,
+                                   .reads = is_down ? of->net_last->writes
+                                            : of->net_first != NULL
+                                                ? of->net_first->reads
+                                                : XYL_ROLE_NOTHING};
+    level_stage_t *stage;
+
+    if (han->status != XYLEM_OK)
+        return NULL;
+    stage = (level_stage_t *)(void *)xyl_operation_add_stage(
+        han->operation, &spec, is_down ? &down_ops : &up_ops, sizeof *stage, 0);
+    if (stage == NULL) {
+        no_memory(han);
+        return NULL;
+    }
+    stage->level = level;
+    stage->lane = lane;
+    stage->is_down = is_down;
+    if (!stage_allocate(stage))
+        no_memory(han);
+    if (han->status == XYLEM_OK)
+        han->status =
+            xyl_stage_works_of(&stage->stage, level->plan.exec, level->kernels,
+                               kernel_ended, &stage->works);
+    return stage;
+}
+
+/* The stage before all others of the lane, and the one behind the net's. */
+static void lane_add(xyl_han_t *han, level_t *level, uint32_t number)
+{
+    xyl_operation_t *operation = han->operation;
+    const xyl_han_net_t *net = &han->nets[number];
+    lane_t *lane = &level->lanes[number];
+
+    *lane = (lane_t){
+        .leader = net->leader, .net_first = net->first, .net_last = net->last};
+    lane->behind_up = operation->entry[number];
+    lane->up = stage_add(han, level, number, 0);
+    if (lane->up != NULL)
+        xyl_operation_put_first(operation, number, &lane->up->stage);
+    if (lane->net_last == NULL)
+        return;
+    lane->behind_net = lane->net_last->next;
+    if (lane->net_last->writes == XYL_ROLE_NOTHING)
+        return;
+    lane->down = stage_add(han, level, number, 1);
+    if (lane->down != NULL)
+        lane->down->stage.inputs = lane->down->stage.count;
+}
+
+/* Stages that are neither between nodes nor of this level wait until the way is
+ * known. */
+static void others_await(const xyl_han_t *han, level_t *level)
+{
+    const xyl_operation_t *operation = han->operation;
+    uint32_t i, lane;
+
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        int is_of_net = 0;
+        for (lane = 0; lane < operation->lanes; lane++)
+            is_of_net |=
+                stage == han->nets[lane].first || stage == han->nets[lane].last;
+        if (is_of_net || stage == level->names || stage->ops == &offer_ops)
+            continue;
+        stage->awaits = stage->ops->settle != NULL;
+        level->is_unsuited |= !stage->awaits;
+    }
+}
+
+static void level_end(xyl_han_t *han)
+{
+    level_t *level = han->level;
+    xyl_operation_t *operation = han->operation;
+
+    level->lane_count = operation->lanes;
+    level->lanes = xyl_arena_array(&operation->request.arena, operation->lanes,
+                                   sizeof *level->lanes);
+    if (level->lanes == NULL) {
+        no_memory(han);
+        return;
+    }
+    others_await(han, level);
+    for (han->lane = 0; han->lane < operation->lanes; han->lane++)
+        lane_add(han, level, han->lane);
+}
+
+const xyl_node_level_t xyl_device_level = {
+    .colls = XYL_DEVICE_LEVEL_COLLS,
+    .begin = level_begin,
+    .end = level_end,
+};
