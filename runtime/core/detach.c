@@ -178,7 +178,7 @@ static int is_drained(void *arg)
     return !xyl_context_has_detached(arg);
 }
 
-int xyl_context_drain(xylem_context_t *context, uint64_t limit_ns)
+int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns)
 {
     return xyl_driver_wait(&context->driver, is_drained, context, limit_ns) ==
            XYLEM_OK;

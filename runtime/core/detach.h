@@ -42,6 +42,6 @@ void xyl_stand_ins_free(xyl_operation_t *operation);
 int xyl_context_has_detached(const xylem_context_t *context);
 /* Progresses until no operation is detached, or for `limit_ns`. 0: some still
  * are. Not inside a callback. */
-int xyl_context_drain(xylem_context_t *context, uint64_t limit_ns);
+int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns);
 
 #endif
