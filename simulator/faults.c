@@ -161,7 +161,7 @@ void sim_world_isolate(sim_world_t *world, uint32_t rank)
     world->all[rank].is_isolated = 1;
     for (peer = 0; peer < world->ranks; peer++)
         if (peer != rank)
-            xyl_context_suspect(world->all[rank].context, peer);
+            xyl_failure_suspect(world->all[rank].context, peer);
     sim_wake(&world->all[rank], world->now);
 }
 

@@ -349,7 +349,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
             rank};
     status = xyl_context_create_of_parts(&parts, &rank->context);
     if (status == XYLEM_OK)
-        xyl_team_map_borrow(xylem_context_world(rank->context), &world->map);
+        xyl_map_borrow(xylem_context_world(rank->context), &world->map);
     return status;
 }
 
@@ -439,8 +439,8 @@ xylem_status_t sim_world_create(const sim_options_t *options,
     world->peers = sim_must(calloc(world->ranks, sizeof *world->peers));
     fill_peers(world, world->peers);
     nodes_create(world);
-    status = xyl_team_map_create(world->peers, NULL, world->ranks,
-                                 &world->map_memory, &world->map);
+    status = xyl_map_create(world->peers, NULL, world->ranks,
+                            &world->map_memory, &world->map);
     for (rank = 0; rank < world->ranks && status == XYLEM_OK; rank++)
         status = rank_create(world, rank);
     if (status != XYLEM_OK) {

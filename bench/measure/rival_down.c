@@ -97,7 +97,7 @@ static void down_start(xyl_stage_t *stage)
 {
     rival_down_t *down = self(stage);
 
-    xyl_tree_edges_reset(&down->edges);
+    xyl_edges_reset(&down->edges);
     down->segment = 0;
     down->receives = 0;
     down->sends = 0;
@@ -107,7 +107,7 @@ static void down_start(xyl_stage_t *stage)
 
 static void down_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&self(stage)->edges, stage, 1, 0);
+    xyl_edges_cancel(&self(stage)->edges, stage, 1, 0);
 }
 
 static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
@@ -127,7 +127,7 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
                               const rival_pace_t *pace, uint32_t root)
 {
     xyl_tree_edges_params_t params = {
-        .tree = xyl_tree_of_team(operation, root, 0),
+        .tree = xyl_edges_tree_of(operation, root, 0),
         .parent_limit = xyl_collective_of(operation)->plan.recv_window,
         .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = down_received,
@@ -141,5 +141,5 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     down->pace = *pace;
-    return xyl_tree_edges_init(&down->edges, &down->stage, &params);
+    return xyl_edges_init(&down->edges, &down->stage, &params);
 }

@@ -75,10 +75,9 @@ static const char *combine(rival_up_t *up)
     uint32_t i;
 
     for (i = 0; i < up->edges.child_count; i++) {
-        xyl_combiner_apply(&xyl_collective_of(operation)->combiner, into, left,
-                           temp_of(up, up->segment, i),
-                           length /
-                               xyl_collective_of(operation)->element_bytes);
+        xyl_exec_combine(&xyl_collective_of(operation)->combiner, into, left,
+                         temp_of(up, up->segment, i),
+                         length / xyl_collective_of(operation)->element_bytes);
         left = into;
     }
     /* A team of one rank: nothing was combined. */
@@ -147,7 +146,7 @@ static void up_start(xyl_stage_t *stage)
 {
     rival_up_t *up = self(stage);
 
-    xyl_tree_edges_reset(&up->edges);
+    xyl_edges_reset(&up->edges);
     up->segment = 0;
     up->receives = 0;
     up->receives_over = 0;
@@ -158,7 +157,7 @@ static void up_start(xyl_stage_t *stage)
 
 static void up_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&self(stage)->edges, stage, 0, 1);
+    xyl_edges_cancel(&self(stage)->edges, stage, 0, 1);
 }
 
 static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
@@ -195,7 +194,7 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
                             const rival_pace_t *pace, uint32_t root)
 {
     xyl_tree_edges_params_t params = {
-        .tree = xyl_tree_of_team(operation, root, 0),
+        .tree = xyl_edges_tree_of(operation, root, 0),
         .parent_limit = xyl_collective_of(operation)->plan.recv_window,
         .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = up_sent,
@@ -212,7 +211,7 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->pace = *pace;
-    status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
+    status = xyl_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
     status = allocate(up);

@@ -34,7 +34,8 @@ static size_t in_units(size_t bytes)
 /* The last level between nodes. */
 static enum tune_level between_of(const struct campaign *c)
 {
-    return xyl_coll_between(c->coll) == XYLEM_COLL_REDUCE ? TUNE_IR : TUNE_IB;
+    return xyl_registry_between(c->coll) == XYLEM_COLL_REDUCE ? TUNE_IR
+                                                              : TUNE_IB;
 }
 
 static struct way way_of(const struct campaign *c, const struct tune_plan *plan,
@@ -221,7 +222,7 @@ static double by_leaders(const struct campaign *c, const struct way *way)
     const size_t nodes = c->search->place->shape.nodes;
     enum tune_level from = between_of(c) == TUNE_IR ? TUNE_SR : TUNE_IB;
 
-    if (xyl_coll_between(c->coll) == XYLEM_COLL_ALLREDUCE)
+    if (xyl_registry_between(c->coll) == XYLEM_COLL_ALLREDUCE)
         return tune_model_allreduce(leaders, nodes, way->segments);
     return way->segments <= CAMPAIGN_STEPS_MOST
                ? tune_model_each(leaders, nodes, from, way->segments)

@@ -382,7 +382,7 @@ static int level_coll(xylem_coll_t coll, enum tune_level level,
         [TUNE_IR] = XYLEM_COLL_REDUCE,
         [TUNE_IB] = XYLEM_COLL_BCAST,
         [TUNE_SB] = XYLEM_COLL_BCAST};
-    xylem_coll_t between = xyl_coll_between(coll);
+    xylem_coll_t between = xyl_registry_between(coll);
     int is_allreduce = between == XYLEM_COLL_ALLREDUCE;
 
     *coll_out = is_allreduce && level == TUNE_IB ? between : colls[level];

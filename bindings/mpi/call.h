@@ -389,7 +389,7 @@ void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
 /* 1: a call begins to hold an operation that calls MPI; -1: the call drops it.
  */
-void xmpi_work_has_host_op(int more);
+void xmpi_work_count_host_op(int more);
 /* Finishes the requests that the program has left under way. */
 void xmpi_requests_close(void);
 

@@ -110,7 +110,7 @@ void xmpi_work_done(void *arg, xylem_status_t status)
  * only moves data makes no progress, as it must not call MPI. */
 static _Atomic uint32_t host_ops;
 
-void xmpi_work_has_host_op(int more)
+void xmpi_work_count_host_op(int more)
 {
     atomic_fetch_add_explicit(&host_ops, (uint32_t)more, memory_order_seq_cst);
     if (more < 0 || !ticker.runs || ticker.finishes)

@@ -271,7 +271,7 @@ xmpi_op_t *xmpi_op_hold(MPI_Op handle, xmpi_type_t *type)
         pair->users++;
     pthread_mutex_unlock(&pairs_lock);
     if (pair != NULL)
-        xmpi_work_has_host_op(1);
+        xmpi_work_count_host_op(1);
     return pair;
 }
 
@@ -281,7 +281,7 @@ void xmpi_op_drop(xmpi_op_t *op)
 
     if (op == NULL)
         return;
-    xmpi_work_has_host_op(-1);
+    xmpi_work_count_host_op(-1);
     pthread_mutex_lock(&pairs_lock);
     handle = op->handle;
     if (--op->users == 0)

@@ -92,7 +92,7 @@ static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
 }
 
 /* Sets the state after the ranks have tried to make `comm->team`. */
-static void comm_has_team(xmpi_comm_t *comm)
+static void comm_set_state(xmpi_comm_t *comm)
 {
     comm->calls = 0;
     if (comm->team != NULL) {
@@ -124,7 +124,7 @@ static void comm_ask(xmpi_comm_t *comm)
     } else {
         comm->team = team_make(comm, context);
     }
-    comm_has_team(comm);
+    comm_set_state(comm);
 }
 
 void xmpi_comm_connect(MPI_Comm handle)
@@ -420,7 +420,7 @@ static void split_team(const xmpi_comm_t *parent, MPI_Comm made,
     if (comm == NULL)
         return;
     comm->team = team;
-    comm_has_team(comm);
+    comm_set_state(comm);
 }
 
 /* Makes the new communicator's team while its ranks are in a call that may

@@ -98,7 +98,7 @@ static xylem_status_t plan_packed(xyl_call_t *packed,
     xylem_status_t status = xyl_call_resolve(packed);
 
     if (status == XYLEM_OK)
-        status = xyl_coll_create(packed, &choice, operation_out);
+        status = xyl_compose_create(packed, &choice, operation_out);
     if (status != XYLEM_OK) {
         xyl_call_give_up(packed);
         return status;
@@ -193,7 +193,7 @@ static void call_refused(xylem_team_t *team, const xylem_coll_args_t *args,
                          xylem_status_t status)
 {
     if (args->tag == 0)
-        xyl_call_is_refused(team, status);
+        xyl_compose_refuse(team, status);
 }
 
 static xylem_status_t no_turn(xylem_team_t *team, const xylem_coll_args_t *said)
@@ -523,7 +523,7 @@ xylem_status_t xylem_coll_run(xylem_team_t *team,
                         "and neither XYLEM_FLAG_PARTS nor "
                         "XYLEM_FLAG_AUTOFREE");
     is_short = args->flags == 0 && args->on_segment == NULL &&
-               args->limit_s == 0 && !xyl_args_say_more(args);
+               args->limit_s == 0 && !xyl_plan_args_say_more(args);
     return run_and_wait(team, args, "xylem_coll_run", is_short,
                         run == NULL ? NULL : &look);
 }

@@ -53,7 +53,7 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
 };
 
 const xyl_modules_t xyl_modules_of_collectives = {XYL_MODULE_COUNT, modules,
-                                                  xyl_call_in_words};
+                                                  xyl_word_in_words};
 
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out)

@@ -81,14 +81,14 @@ static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
         team->peer_slots[i] = (uint16_t)row->slot;
         all_have_places &= row->has_place != 0;
         all_offer &=
-            xyl_board_offers_equal(&row->offer, &request->table[0].offer);
+            xyl_kept_offers_equal(&row->offer, &request->table[0].offer);
         if (row->parent_rank == parent->rank)
             rank = i;
     }
     request->reserved = NULL;
     xyl_team_create(parent->context, team, rank, count, request->slot,
                     key_of(team->world_ranks[0], request->table[0].serial));
-    xyl_team_is_child(team, parent, request->number);
+    xyl_failure_inherit(team, parent, request->number);
     xyl_node_team_places(team, request->has_place, all_have_places);
     if (all_offer && xyl_node_team_takes_board(team, request->offered)) {
         xyl_device_memory_goes_on(team, request->table[0].offer.word);
@@ -124,7 +124,7 @@ static void table_done(void *arg, xylem_status_t status)
     /* Other ranks may have the table, and send to the slot: it is not used
      * again. */
     if (status != XYLEM_OK) {
-        xyl_team_unmade(request->request.team, request->number);
+        xyl_failure_unmade(request->request.team, request->number);
         request->slot = XYL_TEAM_SLOTS;
     } else {
         status = table_read(request, &team);
@@ -162,7 +162,7 @@ static void fill_row(team_request_t *request, uint32_t key, uint32_t size)
                    1 + atomic_fetch_add_explicit(&parent->context->teams_made,
                                                  1, memory_order_relaxed),
                    (uint32_t)request->has_place,
-                   xyl_board_offer(request->offered)};
+                   xyl_kept_offer(request->offered)};
     if (request->color == XYLEM_COLOR_NONE)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }
@@ -183,14 +183,14 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     if (color != XYLEM_COLOR_NONE)
         request->reserved = xyl_team_reserve(parent->context, parent->size);
     if (request->reserved != NULL || color == XYLEM_COLOR_NONE)
-        status = xyl_table_create(parent, parent->size * sizeof(row_t), 0,
-                                  table_done, request, &table, &allreduce);
+        status = xyl_compose_table(parent, parent->size * sizeof(row_t), 0,
+                                   table_done, request, &table, &allreduce);
     if (status != XYLEM_OK) {
         xyl_team_unreserve(parent->context, request->reserved);
         xyl_request_discard(&request->request);
         return xyl_fail(status, "no memory to make a team");
     }
-    allreduce->call = xyl_call_word_of_split();
+    allreduce->call = xyl_word_of_split();
     request->table = table;
     request->color = color;
     request->number = 1 + atomic_fetch_add_explicit(&parent->children, 1,
@@ -213,7 +213,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
         split_begin(parent, color, key, size, team_out, request_out);
 
     if (status != XYLEM_OK)
-        xyl_call_is_refused(parent, status);
+        xyl_compose_refuse(parent, status);
     return status;
 }
 
@@ -349,7 +349,7 @@ static xylem_status_t team_call_check(xylem_team_t *parent,
 
     if (status != XYLEM_OK || (team_out != NULL && request_out != NULL))
         return status;
-    xyl_call_is_refused(parent, XYLEM_ERR_INVALID_ARG);
+    xyl_compose_refuse(parent, XYLEM_ERR_INVALID_ARG);
     return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
 }
 
@@ -424,7 +424,7 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
     else
         status = find_in_subset(parent, ranks, count, &position);
     if (status != XYLEM_OK) {
-        xyl_call_is_refused(parent, status);
+        xyl_compose_refuse(parent, status);
         return status;
     }
     return split_start(parent, position == XYLEM_COLOR_NONE ? position : 0,

@@ -24,7 +24,7 @@ static xylem_status_t agree_on(xylem_team_t *team, uint32_t *flags,
                                uint64_t *dead)
 {
     xyl_agreement_t agreed = {*flags, dead};
-    xylem_status_t status = xyl_team_agree(team, &agreed);
+    xylem_status_t status = xyl_agreement_begin(team, &agreed);
 
     *flags = agreed.flags;
     return status;

@@ -73,7 +73,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
     if (team->is_one_node)
         return query;
     query.team = XYL_TEAM_NODES;
-    levels = xyl_team_levels(team); /* not NULL: see knows_levels */
+    levels = xyl_levels_of_team(team); /* not NULL: see knows_levels */
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
     query.facts |= facts_of(team, levels, &query, problem->has_tag);
@@ -212,7 +212,7 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
         asked.radix = rule->radix;
         if (!xyl_algorithm_fits(algorithm, &asked, &why)) {
             if (algorithm != NULL && team->context->config.verbose != 0)
-                xyl_choice_explain_passed(query, algorithm, why);
+                xyl_explain_passed(query, algorithm, why);
             continue;
         }
         decision->named = xyl_rule_named(rule, query->coll);
@@ -367,7 +367,7 @@ static xylem_status_t problem_outline(xylem_team_t *team,
  * another plan than the others. */
 static xylem_status_t knows_levels(xylem_team_t *team)
 {
-    return team->is_one_node || xyl_team_levels(team) != NULL
+    return team->is_one_node || xyl_levels_of_team(team) != NULL
                ? XYLEM_OK
                : xyl_fail(XYLEM_ERR_NO_MEMORY,
                           "no memory for the nodes of a team");
@@ -465,7 +465,7 @@ static xylem_status_t choose(xylem_team_t *team, const xylem_coll_args_t *args,
     choice_out->rule = decision.rule;
     choice_out->is_named = decision.by != NULL;
     if (team->context->config.verbose != 0 && !is_tree)
-        xyl_choice_explain(team, &query, &problem, &decision, choice_out);
+        xyl_explain_choice(team, &query, &problem, &decision, choice_out);
     return XYLEM_OK;
 }
 
@@ -499,8 +499,8 @@ static xyl_other_t other_of_choice(xylem_coll_t coll,
         named.radix = choice->leaders;
         named.between = choice->exchange;
         if (named.between == NULL)
-            named.between =
-                xyl_algorithm_find(xyl_coll_between(coll), frame->tree->name);
+            named.between = xyl_algorithm_find(xyl_registry_between(coll),
+                                               frame->tree->name);
         named.between_radix = frame->radix;
         named.within = xyl_choice_within(choice, &named.within_radix);
         if (choice->within_grain != choice->between_grain)

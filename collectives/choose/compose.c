@@ -30,7 +30,7 @@ static xylem_status_t add_stages(xyl_operation_t *operation, uint32_t root,
         xyl_stage_spec_t spec = xyl_stage_behind(
             operation, lane, is_down ? XYL_ROLE_NOTHING : XYL_ROLE_INPUT,
             has_result ? XYL_ROLE_RESULT : XYL_ROLE_NOTHING);
-        xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
+        xyl_tree_spec_t tree = xyl_edges_tree_of(operation, root, lane);
         status = is_down ? xyl_down_stage_add(operation, &spec, &tree)
                          : xyl_up_stage_add(operation, &spec, &tree);
     }
@@ -94,10 +94,10 @@ static xylem_status_t allreduce_create(xylem_team_t *team,
     return status;
 }
 
-xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
-                                uint32_t flags, xylem_complete_fn done,
-                                void *arg, void **table_out,
-                                xyl_operation_t **operation_out)
+xylem_status_t xyl_compose_table(xylem_team_t *team, size_t bytes,
+                                 uint32_t flags, xylem_complete_fn done,
+                                 void *arg, void **table_out,
+                                 xyl_operation_t **operation_out)
 {
     const xylem_coll_args_t args = {.struct_bytes = sizeof args,
                                     .coll = XYLEM_COLL_ALLREDUCE,
@@ -118,7 +118,7 @@ xylem_status_t xyl_table_create(xylem_team_t *team, size_t bytes,
         return xyl_fail(status, "no memory for what ranks tell each other");
     }
     (*operation_out)->buffers.owned = args.recv;
-    (*operation_out)->call = xyl_call_word(&args, team->size);
+    (*operation_out)->call = xyl_word_of_call(&args, team->size);
     *table_out = args.recv;
     return XYLEM_OK;
 }
@@ -216,7 +216,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
         return NULL;
     call.way = xyl_collective_of(operation)->key.way;
     if (xyl_call_resolve(&call) != XYLEM_OK ||
-        xyl_coll_create(&call, &choice, &other) != XYLEM_OK) {
+        xyl_compose_create(&call, &choice, &other) != XYLEM_OK) {
         xyl_call_give_up(&call);
         return NULL;
     }
@@ -289,8 +289,8 @@ static xylem_status_t add_outer_stages(const xyl_call_t *call,
 
     if (call->combiner.binned != NULL)
         status =
-            xyl_sum_stages_add(operation, input_count(call->team, &call->args),
-                               result_count(call->team, &call->args));
+            xyl_pack_sums_add(operation, input_count(call->team, &call->args),
+                              result_count(call->team, &call->args));
     if (status == XYLEM_OK)
         status = xyl_mirror_stages_add(operation, call);
     if (status != XYLEM_OK)
@@ -308,8 +308,9 @@ static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
     [XYL_ALGORITHM_LEVELS] = xyl_han_whole_create,
 };
 
-xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
-                               xyl_operation_t **operation_out)
+xylem_status_t xyl_compose_create(const xyl_call_t *call,
+                                  xyl_choice_t *choice_out,
+                                  xyl_operation_t **operation_out)
 {
     xylem_status_t status =
         xyl_choose(call->team, &call->args, call->way,
@@ -328,9 +329,9 @@ xylem_status_t xyl_coll_create(const xyl_call_t *call, xyl_choice_t *choice_out,
     return XYLEM_OK;
 }
 
-void xyl_call_is_refused(xylem_team_t *team, xylem_status_t status)
+void xyl_compose_refuse(xylem_team_t *team, xylem_status_t status)
 {
-    uint64_t word = xyl_call_word_of_nothing(1 + xyl_history_refusals(team));
+    uint64_t word = xyl_word_of_nothing(1 + xyl_history_refusals(team));
 
     if (team->size == 1)
         return;

@@ -96,9 +96,8 @@ static void print_reason(const xylem_team_t *team,
              decision->rule->origin);
 }
 
-void xyl_choice_explain_passed(const xyl_query_t *query,
-                               const xyl_algorithm_t *algorithm,
-                               const char *why)
+void xyl_explain_passed(const xyl_query_t *query,
+                        const xyl_algorithm_t *algorithm, const char *why)
 {
     xyl_log(XYL_LOG_NONE,
             "select: %s of %" PRIu64 " bytes: not %s, which XYLEM_ALGORITHMS "
@@ -107,7 +106,7 @@ void xyl_choice_explain_passed(const xyl_query_t *query,
             why);
 }
 
-void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
+void xyl_explain_choice(const xylem_team_t *team, const xyl_query_t *query,
                         const xyl_problem_t *problem,
                         const xyl_decision_t *decision,
                         const xyl_choice_t *choice)

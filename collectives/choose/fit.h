@@ -17,9 +17,8 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
              const xyl_decision_t *decision, xyl_choice_t *choice_out);
 
 /* Prints why an algorithm that a setting asks for cannot run. */
-void xyl_choice_explain_passed(const xyl_query_t *query,
-                               const xyl_algorithm_t *algorithm,
-                               const char *why);
+void xyl_explain_passed(const xyl_query_t *query,
+                        const xyl_algorithm_t *algorithm, const char *why);
 
 /* The algorithm within nodes, as a call names it; NULL: the table decides. */
 const char *xyl_choice_within(const xyl_choice_t *choice, uint32_t *radix_out);
@@ -30,7 +29,7 @@ size_t xyl_choice_segment(const xyl_choice_t *choice);
 
 /* Prints the choice, the rule or the setting that decided, and the algorithms
  * that would have come next. */
-void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
+void xyl_explain_choice(const xylem_team_t *team, const xyl_query_t *query,
                         const struct xyl_problem *problem,
                         const xyl_decision_t *decision,
                         const xyl_choice_t *choice);

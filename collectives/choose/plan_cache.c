@@ -121,7 +121,7 @@ static inline int plan_suits(const xyl_operation_t *operation,
            ((key->args.flags ^ args->flags) & ~FLAGS_BOUND) == 0 &&
            (key->says_more
                 ? details_are_alike(&key->args, args, operation->request.team)
-                : !xyl_args_say_more(args));
+                : !xyl_plan_args_say_more(args));
 }
 
 /* ---- places ---- */
@@ -347,7 +347,8 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     key->way = way;
     if (xyl_coll_has_arrays(args->coll))
         xyl_arrays_leave_out(&key->args, is_root);
-    key->says_more = xyl_args_say_more(args) || xyl_coll_has_arrays(args->coll);
+    key->says_more =
+        xyl_plan_args_say_more(args) || xyl_coll_has_arrays(args->coll);
     key->send = addresses_like(args->send, sends && is_full);
     key->recv = addresses_like(args->recv, receives && is_full);
     key->may_be_same = !sends || !receives || args->count == 0 ||
@@ -387,7 +388,7 @@ static int runs_inline(const xyl_operation_t *operation)
     uint64_t most = xyl_limits_of(context)->inside_call;
     const xylem_coll_args_t *args = &collective->key.args;
 
-    return xyl_args_untagged_more(args) == 0 &&
+    return xyl_plan_args_untagged_more(args) == 0 &&
            (args->flags & ~FLAGS_BOUND) == 0 &&
            collective->key.way.memory == XYL_MEMORY_HOST &&
            operation->stages == 1 && operation->sequences == 0 &&

@@ -15,16 +15,17 @@
 #include "runtime/core/team.h"
 
 /* Not 0: `args` sets members that most calls leave 0, a tag not counted. */
-static inline uintptr_t xyl_args_untagged_more(const xylem_coll_args_t *args)
+static inline uintptr_t
+xyl_plan_args_untagged_more(const xylem_coll_args_t *args)
 {
     return (uintptr_t)args->algorithm | args->segment_bytes | args->recv_count |
            args->recv_type | args->send_window | args->recv_window;
 }
 
 /* The same with the tag; such calls are compared member by member. */
-static inline int xyl_args_say_more(const xylem_coll_args_t *args)
+static inline int xyl_plan_args_say_more(const xylem_coll_args_t *args)
 {
-    return (xyl_args_untagged_more(args) | args->tag) != 0;
+    return (xyl_plan_args_untagged_more(args) | args->tag) != 0;
 }
 
 /* An idle operation planned for calls like `args` that go that way, bound to

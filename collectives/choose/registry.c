@@ -137,7 +137,7 @@ static int parse_radix(const xyl_algorithm_t *algorithm, const char *text,
     return 1;
 }
 
-xylem_coll_t xyl_coll_between(xylem_coll_t coll)
+xylem_coll_t xyl_registry_between(xylem_coll_t coll)
 {
     return coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : coll;
 }
@@ -145,11 +145,11 @@ xylem_coll_t xyl_coll_between(xylem_coll_t coll)
 int xyl_algorithm_goes_between(xylem_coll_t coll,
                                const xyl_algorithm_t *algorithm)
 {
-    return xyl_algorithm_does(algorithm, xyl_coll_between(coll)) &&
+    return xyl_algorithm_does(algorithm, xyl_registry_between(coll)) &&
            ((algorithm->kind == XYL_ALGORITHM_TREE &&
              algorithm->tree->parent != NULL) ||
             (algorithm->kind == XYL_ALGORITHM_SCHEDULE &&
-             xyl_coll_between(coll) == XYLEM_COLL_ALLREDUCE));
+             xyl_registry_between(coll) == XYLEM_COLL_ALLREDUCE));
 }
 
 /* "name" or "name:K", up to the end or a slash. */
@@ -173,7 +173,7 @@ static int parse_one(xylem_coll_t coll, const char *text,
 static int parse_between(xylem_coll_t coll, const char *text,
                          xyl_named_t *named_out, char *why)
 {
-    if (!parse_one(xyl_coll_between(coll), text, &named_out->between,
+    if (!parse_one(xyl_registry_between(coll), text, &named_out->between,
                    &named_out->between_radix, why))
         return 0;
     if (strchr(text, '/') == NULL &&

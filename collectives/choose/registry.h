@@ -46,7 +46,7 @@ typedef struct xyl_named {
 } xyl_named_t;
 
 /* The collective that levels run between nodes; a barrier's is allreduce. */
-xylem_coll_t xyl_coll_between(xylem_coll_t coll);
+xylem_coll_t xyl_registry_between(xylem_coll_t coll);
 /* 1: the algorithm can run between nodes in that collective's levels in
  * segments: a tree of one group, or a schedule of an allreduce. */
 int xyl_algorithm_goes_between(xylem_coll_t coll,

@@ -45,7 +45,7 @@ xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll)
         named.algorithm = xyl_algorithm_find(coll, rule->algorithm);
     if (rule->between != NULL)
         named.between =
-            xyl_algorithm_find(xyl_coll_between(coll), rule->between);
+            xyl_algorithm_find(xyl_registry_between(coll), rule->between);
     return named;
 }
 

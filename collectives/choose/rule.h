@@ -92,7 +92,7 @@ typedef struct xyl_query {
 int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);
 /* Microseconds that a call took when the rule was made, interpolated between
  * measured sizes; 0: not known. */
-double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes);
+double xyl_table_expects(const xyl_rule_t *rule, uint64_t bytes);
 int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
 
 /* Returns the algorithms that the rule names for a collective. The algorithm is

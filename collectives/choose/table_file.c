@@ -304,7 +304,7 @@ static double pair_us(const json_t *list, size_t i, double *bytes_out)
 
 /* Interpolates between two points; up to a factor of 2 beyond the ends, takes
  * the last point. */
-double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes)
+double xyl_table_expects(const xyl_rule_t *rule, uint64_t bytes)
 {
     const json_t *list = rule->us;
     double at = bytes > 0 ? (double)bytes : 1, x[2], us[2];

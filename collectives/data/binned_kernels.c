@@ -343,7 +343,7 @@ static inline word_t value_of(sum_t sum)
     double unit;
 
     memcpy(&unit, &bits, sizeof unit);
-    return xyl_bits_of_float(
+    return xyl_half_bits_of(
         (float)((high * 0x1p26 + middle * 0x1p13 + low) * unit));
 }
 #else
@@ -658,7 +658,7 @@ TWICE(collect_two)
             to[i] = (value);                                                   \
     }
 CONVERSION(bits_of_float16, raw_t *to, const uint16_t *from,
-           xyl_bits_of_float(xyl_float_of_float16(from[i])))
+           xyl_half_bits_of(xyl_float_of_float16(from[i])))
 CONVERSION(float16_of_bits, uint16_t *to, const raw_t *from,
            xyl_float16_of_float(xyl_float_of_bits(from[i])))
 CONVERSION(bits_of_bfloat16, raw_t *to, const uint16_t *from,

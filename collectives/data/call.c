@@ -134,8 +134,9 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
         }
         return XYLEM_OK;
     }
-    status = xyl_layout_of_blocks(call->team->context, ranks, counts, displs,
-                                  types, blocks.displs, layout_out);
+    status =
+        xyl_types_layout_of_blocks(call->team->context, ranks, counts, displs,
+                                   types, blocks.displs, layout_out);
     for (i = 0; status == XYLEM_OK && i < ranks; i++)
         blocks.counts[i] = blocks.displs[i + 1] - blocks.displs[i];
     return status;
@@ -307,7 +308,7 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call)
 
     xyl_call_to_bytes(call);
     call->element_bytes = xylem_type_bytes(call->args.type);
-    call->word = xyl_call_word(&call->args, call->team->size);
+    call->word = xyl_word_of_call(&call->args, call->team->size);
     if (reduces)
         status = xyl_combiner_find(call->team->context, &call->args,
                                    &call->combiner);

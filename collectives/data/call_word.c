@@ -46,17 +46,17 @@ static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
     return value < predefined ? value + 1 : field(UINT64_MAX, bits);
 }
 
-uint64_t xyl_call_word_of_split(void)
+uint64_t xyl_word_of_split(void)
 {
     return (uint64_t)SPLIT << COLL_AT;
 }
 
-uint64_t xyl_call_word_of_nothing(uint32_t refusals)
+uint64_t xyl_word_of_nothing(uint32_t refusals)
 {
     return (uint64_t)NOTHING << COLL_AT | field(refusals, BYTES_BITS);
 }
 
-int xyl_call_word_is_nothing(uint64_t word)
+int xyl_word_is_nothing(uint64_t word)
 {
     return read_field(word, COLL_AT, COLL_BITS) == NOTHING;
 }
@@ -100,7 +100,7 @@ static uint64_t counts_of(const xylem_coll_args_t *args, uint32_t ranks)
     return digest(hash, ROOT_BITS) << ROOT_AT | field(sum, BYTES_BITS);
 }
 
-uint64_t xyl_call_word(const xylem_coll_args_t *args, uint32_t ranks)
+uint64_t xyl_word_of_call(const xylem_coll_args_t *args, uint32_t ranks)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     uint64_t word = (uint64_t)(args->coll + 1) << COLL_AT;
@@ -137,7 +137,7 @@ add_words(char *text, size_t bytes, const char *format, ...)
     va_end(arguments);
 }
 
-void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
+void xyl_word_in_words(uint64_t word, char *text, size_t bytes)
 {
     uint64_t coll = read_field(word, COLL_AT, COLL_BITS);
     uint64_t type = read_field(word, TYPE_AT, TYPE_BITS);

@@ -24,14 +24,14 @@ enum { XYL_CALL_GENERATION = 56 };
 
 /* The word of a call that makes a team; and of a call that was refused, the
  * rank's `refusals`-th on the team. */
-uint64_t xyl_call_word_of_split(void);
-uint64_t xyl_call_word_of_nothing(uint32_t refusals);
-int xyl_call_word_is_nothing(uint64_t word);
+uint64_t xyl_word_of_split(void);
+uint64_t xyl_word_of_nothing(uint32_t refusals);
+int xyl_word_is_nothing(uint64_t word);
 /* The word of `args` as the program gives them, but with packed types, before
  * anything in them is chosen. Once per plan, as it reads names and counts. */
-uint64_t xyl_call_word(const xylem_coll_args_t *args, uint32_t ranks);
+uint64_t xyl_word_of_call(const xylem_coll_args_t *args, uint32_t ranks);
 /* "bcast of 8 bytes, root 3, settings 5e", cut where `bytes` end;
  * XYL_CALL_WORDS are enough. The settings are left out where they are 0. */
-void xyl_call_in_words(uint64_t word, char *text, size_t bytes);
+void xyl_word_in_words(uint64_t word, char *text, size_t bytes);
 
 #endif

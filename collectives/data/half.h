@@ -19,7 +19,7 @@ typedef union xyl_float_bits {
     uint32_t bits;
 } xyl_float_bits_t;
 
-static inline uint32_t xyl_bits_of_float(float value)
+static inline uint32_t xyl_half_bits_of(float value)
 {
     return (xyl_float_bits_t){.value = value}.bits;
 }
@@ -61,7 +61,7 @@ static inline float xyl_float_of_bfloat16(uint16_t half)
  * from bfloat16 operands have: then nothing is carried. */
 static inline uint32_t xyl_bfloat16_round(float value)
 {
-    uint32_t bits = xyl_bits_of_float(value);
+    uint32_t bits = xyl_half_bits_of(value);
 
     return bits + 0x7fff + (bits >> 16 & 1);
 }
@@ -77,7 +77,7 @@ static inline float xyl_float_of_float16(uint16_t half)
      * normal one, which is subtracted again: no operand is subnormal. */
     float shifted = xyl_float_of_bits((uint32_t)magnitude + XYL_FLOAT16_NORMAL);
     uint32_t subnormal =
-        xyl_bits_of_float(shifted - xyl_float_of_bits(XYL_FLOAT16_NORMAL));
+        xyl_half_bits_of(shifted - xyl_float_of_bits(XYL_FLOAT16_NORMAL));
 
     bits |= xyl_choose(magnitude >= 0x7c00 << 13, XYL_FLOAT_INFINITY, 0);
     bits = xyl_choose(magnitude < 0x400 << 13, subnormal, bits);
@@ -86,7 +86,7 @@ static inline float xyl_float_of_float16(uint16_t half)
 
 static inline uint16_t xyl_float16_of_float(float value)
 {
-    uint32_t bits = xyl_bits_of_float(value);
+    uint32_t bits = xyl_half_bits_of(value);
     int32_t magnitude = (int32_t)(bits & 0x7fffffff);
     uint32_t sign = bits >> 16 & 0x8000;
     uint32_t rounded =
@@ -96,7 +96,7 @@ static inline uint16_t xyl_float16_of_float(float value)
      * the addition rounds. */
     float sum = xyl_float_of_bits((uint32_t)magnitude) +
                 xyl_float_of_bits(XYL_FLOAT_HALF);
-    uint32_t subnormal = xyl_bits_of_float(sum) - XYL_FLOAT_HALF;
+    uint32_t subnormal = xyl_half_bits_of(sum) - XYL_FLOAT_HALF;
     uint32_t nan = 0x200 | (bits >> 13 & 0x3ff);
     uint32_t special =
         0x7c00 | xyl_choose(magnitude > XYL_FLOAT_INFINITY, nan, 0);

@@ -39,13 +39,13 @@ xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);
 
 /* 1: edge i of the order is not the same as the one before. */
-static inline int xyl_edges_is_new(const xyl_edges_t *edges, uint32_t i)
+static inline int xyl_neighbors_is_new(const xyl_edges_t *edges, uint32_t i)
 {
     return i == 0 || edges->sorted[i - 1].step != edges->sorted[i].step;
 }
 
 /* The rank at the other end of edge i. */
-static inline uint32_t xyl_edges_peer(const xyl_edges_t *edges, uint32_t i)
+static inline uint32_t xyl_neighbors_peer(const xyl_edges_t *edges, uint32_t i)
 {
     return edges->peers[edges->sorted[i].index];
 }

@@ -58,7 +58,7 @@ static xylem_status_t replace(const xylem_team_t *team,
     xylem_type_t *type = counted->type;
     uint64_t bytes;
     xylem_status_t status =
-        xyl_layout_find(team->context, *type, &bytes, layout);
+        xyl_types_find_layout(team->context, *type, &bytes, layout);
 
     if (status != XYLEM_OK || !xyl_type_is_user(*type))
         return status;

@@ -132,9 +132,9 @@ static void parts_release(const xyl_layout_part_t *parts, size_t count)
         xyl_layout_release(parts[i].layout);
 }
 
-xylem_status_t xyl_layout_find(xylem_context_t *context, xylem_type_t type,
-                               uint64_t *bytes_out,
-                               const xyl_layout_t **layout_out)
+xylem_status_t xyl_types_find_layout(xylem_context_t *context,
+                                     xylem_type_t type, uint64_t *bytes_out,
+                                     const xyl_layout_t **layout_out)
 {
     xyl_layout_part_t part;
     xylem_status_t status = part_find(context, type, 0, 1, &part);
@@ -176,8 +176,8 @@ static xylem_type_part_t source_part(const source_t *source, size_t i)
     return part;
 }
 
-/* Writes packed_out as xyl_layout_of_blocks does; the layout has been made, so
- * nothing overflows. */
+/* Writes packed_out as xyl_types_layout_of_blocks does; the layout has been
+ * made, so nothing overflows. */
 static void sum_up(const xyl_layout_part_t *parts, size_t count,
                    uint64_t *packed_out)
 {
@@ -215,12 +215,12 @@ release_parts:
     return status;
 }
 
-xylem_status_t xyl_layout_of_blocks(xylem_context_t *context, uint32_t n,
-                                    const uint64_t *counts,
-                                    const uint64_t *displs,
-                                    const xylem_type_t *types,
-                                    uint64_t *packed_out,
-                                    const xyl_layout_t **layout_out)
+xylem_status_t xyl_types_layout_of_blocks(xylem_context_t *context, uint32_t n,
+                                          const uint64_t *counts,
+                                          const uint64_t *displs,
+                                          const xylem_type_t *types,
+                                          uint64_t *packed_out,
+                                          const xyl_layout_t **layout_out)
 {
     source_t source = {
         .count = n, .counts = counts, .displs = displs, .types = types};

@@ -37,20 +37,20 @@ extern const xyl_module_t xyl_types_module;
  * and blocks do. No lock is taken for these. The layout has been acquired
  * (release with xyl_layout_release) and outlives the handle.
  * XYLEM_ERR_INVALID_ARG: there is no such type. */
-xylem_status_t xyl_layout_find(xylem_context_t *context, xylem_type_t type,
-                               uint64_t *bytes_out,
-                               const xyl_layout_t **layout_out);
+xylem_status_t xyl_types_find_layout(xylem_context_t *context,
+                                     xylem_type_t type, uint64_t *bytes_out,
+                                     const xyl_layout_t **layout_out);
 
 /* One element for all of an alltoallw's blocks: block i is counts[i] elements
  * of types[i], the first at displs[i] bytes. Writes where block i begins in the
  * packed bytes to packed_out[i], and how many there are in all to packed_out[n]
  * (NULL: not wanted). The layout is never NULL; the extent of the one element
  * is of no meaning. Returns owned (release with xyl_layout_release). */
-xylem_status_t xyl_layout_of_blocks(xylem_context_t *context, uint32_t n,
-                                    const uint64_t *counts,
-                                    const uint64_t *displs,
-                                    const xylem_type_t *types,
-                                    uint64_t *packed_out,
-                                    const xyl_layout_t **layout_out);
+xylem_status_t xyl_types_layout_of_blocks(xylem_context_t *context, uint32_t n,
+                                          const uint64_t *counts,
+                                          const uint64_t *displs,
+                                          const xylem_type_t *types,
+                                          uint64_t *packed_out,
+                                          const xyl_layout_t **layout_out);
 
 #endif

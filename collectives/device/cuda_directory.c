@@ -351,7 +351,7 @@ static void directory_ready(xyl_stage_t *stage, uint64_t index)
 
     (void)index;
     if (status != XYLEM_OK) {
-        xyl_operation_fail(stage->operation, status);
+        xyl_failure_raise_for(stage->operation, status);
         return;
     }
     xyl_stage_emit(stage, 0);

@@ -453,7 +453,7 @@ static void work(xyl_stage_t *stage, uint64_t index)
     if (tasks < 0)
         status = xyl_device_unopened(plan);
     if (status != XYLEM_OK) {
-        xyl_operation_fail(stage->operation, status);
+        xyl_failure_raise_for(stage->operation, status);
         return;
     }
     device->under_way = (uint32_t)tasks;

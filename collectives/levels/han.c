@@ -16,7 +16,7 @@
 
 int xyl_han_keeps_order(xylem_team_t *team)
 {
-    const xyl_levels_t *levels = xyl_team_levels(team);
+    const xyl_levels_t *levels = xyl_levels_of_team(team);
 
     return levels != NULL && levels->order == NULL;
 }
@@ -469,7 +469,7 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     xyl_han_t han = {.args = &frame,
                      .sides = &call->sides,
                      .choice = choice,
-                     .levels = xyl_team_levels(call->team),
+                     .levels = xyl_levels_of_team(call->team),
                      .sequences = 1,
                      .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
                      .is_private = args->coll == XYLEM_COLL_BARRIER};

@@ -184,7 +184,7 @@ static void relay_start(xyl_stage_t *stage)
     xyl_relay_t *relay = relay_of(stage);
     uint32_t i;
 
-    xyl_tree_edges_reset(&relay->edges);
+    xyl_edges_reset(&relay->edges);
     memset(relay->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
     relay->open = relay->arrived = relay->emitted = relay->passed = 0;
     for (i = 0; xyl_relay_leads(relay) && i < relay->edges.child_count; i++) {
@@ -206,7 +206,7 @@ static void relay_cancel(xyl_stage_t *stage)
     if (stage->is_complete)
         return;
     xyl_relay_help_cancel(relay);
-    xyl_tree_edges_cancel(&relay->edges, stage, 1, 0);
+    xyl_edges_cancel(&relay->edges, stage, 1, 0);
     for (i = 0; xyl_relay_leads(relay) && i < relay->edges.child_count; i++)
         if (relay->words[i].is_posted)
             net->ops->cancel(net, &relay->words[i].event);
@@ -296,7 +296,7 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
     assert(relay->stage.count != 0);
     relay->spec = *spec;
     relay_cut(relay);
-    status = xyl_tree_edges_init(&relay->edges, &relay->stage, &params);
+    status = xyl_edges_init(&relay->edges, &relay->stage, &params);
     if (status == XYLEM_OK)
         status = relay_allocate(relay);
     if (status == XYLEM_OK && spec->node != NULL)

@@ -137,7 +137,7 @@ static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
     return relay->looks;
 }
 
-static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
+static void look_for_missing(xyl_timer_t *timer, uint64_t now_ns)
 {
     xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, timer, timer);
     uint64_t missing;
@@ -278,9 +278,9 @@ static xylem_status_t asides_init(xyl_relay_t *relay, xyl_aside_t *asides,
 
     for (i = 0; i < count && status == XYLEM_OK; i++) {
         asides[i].edge.self = operation->request.team->rank;
-        status =
-            xyl_edge_init(&asides[i].edge, &relay->stage,
-                          most < all ? most : (uint32_t)all, limit, handle);
+        status = xyl_edges_init_one(&asides[i].edge, &relay->stage,
+                                    most < all ? most : (uint32_t)all, limit,
+                                    handle);
     }
     return status;
 }
@@ -297,7 +297,7 @@ xylem_status_t xyl_relay_help_init(xyl_relay_t *relay, xyl_event_fn sent,
     if (status == XYLEM_OK)
         status = asides_init(relay, relay->helpers, XYL_RELAY_HELPERS_MAX,
                              plan->recv_window, received);
-    relay->timer.fire = has_waited;
+    relay->timer.fire = look_for_missing;
     relay->reader.read = relay_read;
     return status;
 }

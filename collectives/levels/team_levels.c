@@ -170,7 +170,7 @@ static xyl_levels_t **levels_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_LEVELS];
 }
 
-const xyl_levels_t *xyl_team_levels(xylem_team_t *team)
+const xyl_levels_t *xyl_levels_of_team(xylem_team_t *team)
 {
     xyl_levels_t **levels = levels_of(team), *made;
 

@@ -23,7 +23,7 @@ typedef struct xyl_levels {
 } xyl_levels_t;
 
 /* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
-const xyl_levels_t *xyl_team_levels(xylem_team_t *team);
+const xyl_levels_t *xyl_levels_of_team(xylem_team_t *team);
 extern const xyl_module_t xyl_team_levels_module;
 
 static inline uint32_t xyl_levels_seats(const xyl_levels_t *levels,

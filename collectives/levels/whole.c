@@ -44,7 +44,7 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                      .args = &call->args,
                      .sides = &call->sides,
                      .choice = choice,
-                     .levels = xyl_team_levels(call->team),
+                     .levels = xyl_levels_of_team(call->team),
                      .problem = call->problem};
     xylem_status_t status;
 

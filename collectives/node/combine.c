@@ -244,7 +244,7 @@ xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_FULL:
-        xyl_sum_is_full(piece->seats, &piece->full, combine->segment);
+        xyl_sum_mark_full(piece->seats, &piece->full, combine->segment);
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_UNMARK:

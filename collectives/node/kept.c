@@ -51,7 +51,7 @@ xyl_board_t *xyl_kept_take_all(xylem_context_t *context)
     return all;
 }
 
-xyl_board_offer_t xyl_board_offer(const xyl_board_t *board)
+xyl_board_offer_t xyl_kept_offer(const xyl_board_t *board)
 {
     return board == NULL
                ? (xyl_board_offer_t){.key = 0}
@@ -61,8 +61,8 @@ xyl_board_offer_t xyl_board_offer(const xyl_board_t *board)
                                    xyl_board_spare(board, XYL_SPARE_CALLS))};
 }
 
-int xyl_board_offers_equal(const xyl_board_offer_t *a,
-                           const xyl_board_offer_t *b)
+int xyl_kept_offers_equal(const xyl_board_offer_t *a,
+                          const xyl_board_offer_t *b)
 {
     return a->key == b->key && a->next == b->next && a->past == b->past &&
            a->word == b->word;

@@ -15,7 +15,7 @@
 
 /* A rank's offer of a board, a part of its row. Ranks that have made the same
  * calls on the board make equal offers. */
-typedef struct xyl_board_offer {
+typedef struct xyl_kept_offer {
     uint64_t key; /* 0: it has none */
     uint64_t next, past;
     uint64_t word; /* XYL_SPARE_CALLS */
@@ -32,8 +32,8 @@ xyl_board_t *xyl_kept_take(xylem_context_t *context, uint64_t parent_key,
 /* Takes all kept boards. Returns owned, by next_left. */
 xyl_board_t *xyl_kept_take_all(xylem_context_t *context);
 
-xyl_board_offer_t xyl_board_offer(const xyl_board_t *board);
-int xyl_board_offers_equal(const xyl_board_offer_t *a,
-                           const xyl_board_offer_t *b);
+xyl_board_offer_t xyl_kept_offer(const xyl_board_t *board);
+int xyl_kept_offers_equal(const xyl_board_offer_t *a,
+                          const xyl_board_offer_t *b);
 
 #endif

@@ -61,8 +61,8 @@ static void refusal_run(xyl_task_t *task)
         if (refusal->call != 0)
             xyl_node_share_refusal(board, refusal->call);
     } else if (!xyl_team_has_failed(team)) {
-        xyl_team_fail(team, refusal->status, team->context->rank,
-                      xylem_status_text(refusal->status));
+        xyl_failure_raise(team, refusal->status, team->context->rank,
+                          xylem_status_text(refusal->status));
     }
     xyl_team_unreference(team);
     free(refusal);

@@ -560,7 +560,7 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         pairs->state = pairs->then;
         break;
     case XYL_PAIRS_FULL:
-        xyl_sum_is_full(piece->seats, &piece->full, pairs->segment);
+        xyl_sum_mark_full(piece->seats, &piece->full, pairs->segment);
         pairs->state = XYL_PAIRS_PASS;
         break;
     case XYL_PAIRS_UNMARK:

@@ -367,7 +367,7 @@ static void help_for_a_while(xyl_node_stage_t *node,
     xyl_timer_start(&engine->timers, &node->leaves, now + node->patience_ns);
 }
 
-void xyl_node_has_helped(xyl_timer_t *timer, uint64_t now_ns)
+void xyl_node_stop_helping(xyl_timer_t *timer, uint64_t now_ns)
 {
     xyl_node_stage_t *node = XYL_HOLDER(xyl_node_stage_t, leaves, timer);
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;

@@ -69,9 +69,9 @@ typedef struct xyl_sum_flags {
     uint32_t count;
 } xyl_sum_flags_t;
 
-static inline void xyl_sum_is_full(const xyl_seats_t *seats,
-                                   const xyl_sum_flags_t *full,
-                                   uint32_t segment)
+static inline void xyl_sum_mark_full(const xyl_seats_t *seats,
+                                     const xyl_sum_flags_t *full,
+                                     uint32_t segment)
 {
     seats->shm->ops->set(seats->shm, &full->flags[segment], full->value,
                          full->readers, full->count);

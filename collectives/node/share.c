@@ -246,12 +246,12 @@ static void fail_by_length(xyl_node_stage_t *node, uint32_t seat)
                                 ? XYLEM_ERR_TRUNCATED
                                 : XYLEM_ERR_MISMATCH;
 
-    xyl_operation_fail(node->stage.operation,
-                       xyl_fail(status,
-                                "rank %u has sent a block of %" PRIu64
-                                " bytes, not %" PRIu64,
-                                node->board->seats.ranks[seat], share->length,
-                                share->length_known));
+    xyl_failure_raise_for(node->stage.operation,
+                          xyl_fail(status,
+                                   "rank %u has sent a block of %" PRIu64
+                                   " bytes, not %" PRIu64,
+                                   node->board->seats.ranks[seat],
+                                   share->length, share->length_known));
 }
 
 int xyl_node_share_failed(xyl_node_stage_t *node)
@@ -266,7 +266,7 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     else if (node->share.length != node->share.length_known)
         fail_by_length(node, seat);
     else
-        xyl_operation_fail(
+        xyl_failure_raise_for(
             node->stage.operation,
             xyl_fail(XYLEM_ERR_NO_RESOURCE,
                      "cannot see the memory of xylem_alloc of rank %u",
@@ -296,9 +296,9 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
     uint32_t refusals = xyl_history_refusals(operation->request.team);
 
-    return xyl_call_word_is_nothing(word) &&
+    return xyl_word_is_nothing(word) &&
            (operation->looks_without_event < XYL_HISTORY_REFUSED_LOOKS ||
-            (word & call) == xyl_call_word_of_nothing(refusals));
+            (word & call) == xyl_word_of_nothing(refusals));
 }
 
 /* 1: the seat's line has the same call, or none yet. *word_out: its word. */

@@ -654,7 +654,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                program->strands * sizeof *program->strand_ends);
     strands_count(node);
     node->leaves.fire =
-        program->offers ? xyl_node_looks_again : xyl_node_has_helped;
+        program->offers ? xyl_node_looks_again : xyl_node_stop_helping;
     xyl_node_share_plan(node);
     return add_works(node);
 }

@@ -4,7 +4,7 @@
  *   number.c        the numbers of its pieces
  *   run.c           the strands of a piece: waiting, posting, claiming
  *   move.c          copying and combining
- *   hand.c          blocks that one seat hands another
+ *   transfer.c          blocks that one seat hands another
  *   sums.c          sums in the order of arrival, or of pairs
  *   stage_relay.c   segments that relays of levels put into the window
  */
@@ -154,7 +154,7 @@ char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);
 
-/* ---- hand.c ---- */
+/* ---- transfer.c ---- */
 
 /* OFFER, HAND and TAKE; 1: the step is done. */
 int xyl_node_offer_run(const xyl_node_stage_t *node,
@@ -182,7 +182,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 /* Retires pieces below `pieces`, which no seat begins; returns how many. */
 unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces);
 /* The timer `leaves` of other stages. */
-void xyl_node_has_helped(xyl_timer_t *timer, uint64_t now_ns);
+void xyl_node_stop_helping(xyl_timer_t *timer, uint64_t now_ns);
 /* Runs the piece as far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 

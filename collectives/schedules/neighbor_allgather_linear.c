@@ -28,12 +28,13 @@ static void blocks_receive(const xyl_edges_t *sources, uint64_t bytes,
         if (sources->sorted[i].step == 0) {
             (void)xyl_schedule_copy(schedule, place, own, bytes,
                                     XYL_ACTION_NONE);
-        } else if (!xyl_edges_is_new(sources, i)) {
+        } else if (!xyl_neighbors_is_new(sources, i)) {
             (void)xyl_schedule_copy(schedule, place, first, bytes, arrived);
         } else {
             first = place;
-            arrived = xyl_schedule_recv(schedule, xyl_edges_peer(sources, i), 0,
-                                        place, bytes, XYL_ACTION_NONE);
+            arrived =
+                xyl_schedule_recv(schedule, xyl_neighbors_peer(sources, i), 0,
+                                  place, bytes, XYL_ACTION_NONE);
         }
     }
 }
@@ -45,10 +46,10 @@ static void block_send(const xyl_edges_t *destinations, uint64_t bytes,
 
     for (i = 0; i < destinations->known && bytes != 0; i++)
         if (destinations->sorted[i].step != 0 &&
-            xyl_edges_is_new(destinations, i))
-            (void)xyl_schedule_send(schedule, xyl_edges_peer(destinations, i),
-                                    0, xyl_position(XYL_BUFFER_SEND, 0), bytes,
-                                    XYL_ACTION_NONE);
+            xyl_neighbors_is_new(destinations, i))
+            (void)xyl_schedule_send(
+                schedule, xyl_neighbors_peer(destinations, i), 0,
+                xyl_position(XYL_BUFFER_SEND, 0), bytes, XYL_ACTION_NONE);
 }
 
 static void neighbor_allgather_linear(const xyl_problem_t *problem,

@@ -121,7 +121,7 @@ static void down_start(xyl_stage_t *stage)
     down->sent = stage->operation->detach.is_holding && may_detach(down)
                      ? stage->operation->detach.copy
                      : down->buf;
-    xyl_tree_edges_reset(&down->edges);
+    xyl_edges_reset(&down->edges);
     memset(down->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
     down->arrived = 0;
     down->children_left = stage->count == 0 ? 0 : down->edges.child_count;
@@ -133,7 +133,7 @@ static void down_start(xyl_stage_t *stage)
 
 static void down_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&down_of(stage)->edges, stage, 1, 0);
+    xyl_edges_cancel(&down_of(stage)->edges, stage, 1, 0);
 }
 
 static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
@@ -181,5 +181,5 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));
     if (down->ready == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    return xyl_tree_edges_init(&down->edges, &down->stage, &params);
+    return xyl_edges_init(&down->edges, &down->stage, &params);
 }

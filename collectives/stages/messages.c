@@ -93,8 +93,8 @@ void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
         status = xyl_liveness_explain(operation->request.context,
                                       operation->request.team, status);
     if (status == XYLEM_ERR_PROC_FAILED) /* to find out which rank died */
-        xyl_context_suspects_look(operation->request.context);
-    xyl_operation_fail(operation, status);
+        xyl_failure_look(operation->request.context);
+    xyl_failure_raise_for(operation, status);
 }
 
 void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge)

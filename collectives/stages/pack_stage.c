@@ -229,8 +229,8 @@ static xylem_status_t sums_add(xyl_operation_t *operation, uint32_t lane,
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
-                                  size_t input_count, size_t result_count)
+xylem_status_t xyl_pack_sums_add(xyl_operation_t *operation, size_t input_count,
+                                 size_t result_count)
 {
     const xyl_binned_t *binned = xyl_collective_of(operation)->combiner.binned;
     size_t most = input_count > result_count ? input_count : result_count;

@@ -18,7 +18,7 @@ xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
  * other stages. If those do not take the user's numbers themselves, this rank's
  * `input_count` numbers become sums, and sums become `result_count` numbers (0:
  * this rank has no result). */
-xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
-                                  size_t input_count, size_t result_count);
+xylem_status_t xyl_pack_sums_add(xyl_operation_t *operation, size_t input_count,
+                                 size_t result_count);
 
 #endif

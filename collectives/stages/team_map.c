@@ -15,10 +15,10 @@ static team_map_t *map_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_MAP];
 }
 
-xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
-                                   const uint32_t *world_ranks, uint32_t n,
-                                   uint32_t **memory_out,
-                                   xyl_topology_map_t *map_out)
+xylem_status_t xyl_map_create(const xyl_peer_t *peers,
+                              const uint32_t *world_ranks, uint32_t n,
+                              uint32_t **memory_out,
+                              xyl_topology_map_t *map_out)
 {
     uint32_t levels = 3, i;
     /* order, position, group[levels], ids[levels], core */
@@ -44,20 +44,20 @@ xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
     return XYLEM_OK;
 }
 
-const xyl_topology_map_t *xyl_team_map(xylem_team_t *team)
+const xyl_topology_map_t *xyl_map_of_team(xylem_team_t *team)
 {
     team_map_t *state = map_of(team);
     xylem_status_t status = XYLEM_OK;
 
     pthread_mutex_lock(&team->lock);
     if (state->map.ranks == 0)
-        status = xyl_team_map_create(team->context->peers, team->world_ranks,
-                                     team->size, &state->memory, &state->map);
+        status = xyl_map_create(team->context->peers, team->world_ranks,
+                                team->size, &state->memory, &state->map);
     pthread_mutex_unlock(&team->lock);
     return status == XYLEM_OK ? &state->map : NULL;
 }
 
-void xyl_team_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map)
+void xyl_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map)
 {
     team_map_t *state = map_of(team);
 

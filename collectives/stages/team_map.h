@@ -7,18 +7,18 @@
 #include "trees/topology_tree.h"
 
 /* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
-const xyl_topology_map_t *xyl_team_map(xylem_team_t *team);
+const xyl_topology_map_t *xyl_map_of_team(xylem_team_t *team);
 
 /* Sorts `n` ranks by place: rank i of the map is rank world_ranks[i] of the
  * job (NULL: i). The map lies in *memory_out, which the caller frees. */
-xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
-                                   const uint32_t *world_ranks, uint32_t n,
-                                   uint32_t **memory_out,
-                                   xyl_topology_map_t *map_out);
+xylem_status_t xyl_map_create(const xyl_peer_t *peers,
+                              const uint32_t *world_ranks, uint32_t n,
+                              uint32_t **memory_out,
+                              xyl_topology_map_t *map_out);
 
 /* Sets the map of a team that has none yet to one that teams share;
  * borrowed. */
-void xyl_team_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
+void xyl_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
 
 extern const xyl_module_t xyl_team_map_module;
 

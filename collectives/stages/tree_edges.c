@@ -10,9 +10,9 @@ typedef struct neighbours {
     uint32_t parent, child_count, *children; /* ranks of the group */
 } neighbours_t;
 
-xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
-                             uint32_t window, uint32_t limit,
-                             xyl_event_fn handle)
+xylem_status_t xyl_edges_init_one(xyl_edge_t *edge, xyl_stage_t *stage,
+                                  uint32_t window, uint32_t limit,
+                                  xyl_event_fn handle)
 {
     uint32_t i, slots = xyl_edge_slot_count(window);
 
@@ -37,7 +37,7 @@ static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
 {
     edge->peer = xyl_group_rank(&stage->group, rank);
     edge->self = xyl_group_rank(&stage->group, stage->group.rank);
-    return xyl_edge_init(edge, stage, window, limit, handle);
+    return xyl_edges_init_one(edge, stage, window, limit, handle);
 }
 
 static void sort_ranks(uint32_t *ranks, uint32_t count)
@@ -52,8 +52,8 @@ static void sort_ranks(uint32_t *ranks, uint32_t count)
     }
 }
 
-xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
-                                 uint32_t root, unsigned half)
+xyl_tree_spec_t xyl_edges_tree_of(const xyl_operation_t *operation,
+                                  uint32_t root, unsigned half)
 {
     const xylem_team_t *team = operation->request.team;
 
@@ -85,7 +85,7 @@ static xylem_status_t tree_find(xylem_team_t *team, const xyl_tree_spec_t *spec,
     tree->map = spec->map;
     if (shape.tree == &xyl_tree_topology) {
         if (spec->group.ranks == NULL) {
-            tree->map = xyl_team_map(team);
+            tree->map = xyl_map_of_team(team);
             if (tree->map == NULL)
                 return XYLEM_ERR_NO_MEMORY;
         }
@@ -177,8 +177,8 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     return status;
 }
 
-xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
-                                   const xyl_tree_edges_params_t *params)
+xylem_status_t xyl_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                              const xyl_tree_edges_params_t *params)
 {
     /* No window is wider than the lane has segments. */
     uint32_t most = xyl_collective_of(stage->operation)->plan.recv_window;
@@ -203,7 +203,7 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     return status;
 }
 
-void xyl_tree_edges_reset(xyl_tree_edges_t *edges)
+void xyl_edges_reset(xyl_tree_edges_t *edges)
 {
     uint32_t i;
 
@@ -212,8 +212,8 @@ void xyl_tree_edges_reset(xyl_tree_edges_t *edges)
         xyl_edge_reset(&edges->children[i]);
 }
 
-void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
-                           int cancel_parent, int cancel_children)
+void xyl_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                      int cancel_parent, int cancel_children)
 {
     uint32_t i;
 

@@ -21,8 +21,8 @@ typedef struct xyl_tree_spec {
 } xyl_tree_spec_t;
 
 /* The plan's tree of the whole team. */
-xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
-                                 uint32_t root, unsigned half);
+xyl_tree_spec_t xyl_edges_tree_of(const xyl_operation_t *operation,
+                                  uint32_t root, unsigned half);
 
 /* Stages are added as specs say, except for the group, which is the tree's. */
 
@@ -68,17 +68,17 @@ typedef struct xyl_tree_edges_params {
     xyl_child_order_t child_order;
 } xyl_tree_edges_params_t;
 
-xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
-                                   const xyl_tree_edges_params_t *params);
-void xyl_tree_edges_reset(xyl_tree_edges_t *edges);
-void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
-                           int cancel_parent, int cancel_children);
+xylem_status_t xyl_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                              const xyl_tree_edges_params_t *params);
+void xyl_edges_reset(xyl_tree_edges_t *edges);
+void xyl_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                      int cancel_parent, int cancel_children);
 
 /* A single edge, whose ranks may change. XYLEM_ERR_NO_MEMORY comes without a
  * text. */
-xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
-                             uint32_t window, uint32_t limit,
-                             xyl_event_fn handle);
+xylem_status_t xyl_edges_init_one(xyl_edge_t *edge, xyl_stage_t *stage,
+                                  uint32_t window, uint32_t limit,
+                                  xyl_event_fn handle);
 
 static inline xyl_slot_t *xyl_slot_of(xyl_event_t *event)
 {

@@ -472,7 +472,7 @@ static void up_start(xyl_stage_t *stage)
     uint64_t index;
     uint32_t i;
 
-    xyl_tree_edges_reset(&up->edges);
+    xyl_edges_reset(&up->edges);
     memset(up->own_ready, 0, words);
     memset(up->combined, 0, words);
     for (index = 0; index < stage->count; index++)
@@ -494,7 +494,7 @@ static void up_start(xyl_stage_t *stage)
 
 static void up_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&up_of(stage)->edges, stage, 0, 1);
+    xyl_edges_cancel(&up_of(stage)->edges, stage, 0, 1);
 }
 
 static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
@@ -579,7 +579,7 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->exec = xyl_collective_of(operation)->exec;
     xyl_stage_pause_init(&up->pause, &up->stage, up_keep_one);
-    status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
+    status = xyl_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
     if (params.child_order == XYL_CHILDREN_BY_RANK)

@@ -213,7 +213,7 @@ static xyl_task_call_t *call_take(xylem_tasks_t *tasks)
 }
 
 /* The on_complete of a request that frees itself, if the user has none. */
-static void nobody_is_told(void *arg, xylem_status_t status)
+static void ignore_end(void *arg, xylem_status_t status)
 {
     (void)arg;
     (void)status;
@@ -230,7 +230,7 @@ static void call_fill(xyl_task_call_t *call, const xylem_task_args_t *args)
     call->request.flags = args->flags & XYLEM_FLAG_AUTOFREE;
     call->request.on_complete = args->on_complete;
     if (call->request.flags != 0 && args->on_complete == NULL)
-        call->request.on_complete = nobody_is_told;
+        call->request.on_complete = ignore_end;
     call->request.arg = args->arg;
     *header = (xyl_task_header_t){
         .source = call->tasks->team->rank,

@@ -52,7 +52,7 @@ static unsigned describe_served(const xyl_served_t *served, FILE *file)
     return 1;
 }
 
-unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file)
+unsigned xyl_describe_tasks(const xylem_context_t *context, FILE *file)
 {
     const xyl_tasks_context_t *state = xyl_tasks_of_context(context);
     const xylem_tasks_t *tasks;

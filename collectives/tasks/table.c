@@ -48,10 +48,10 @@ xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank)
 void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status)
 {
     if (!tasks->has_failed && !tasks->is_shut)
-        xyl_team_fail(tasks->team, status,
-                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
-                                                      : tasks->context->rank,
-                      xylem_status_text(status));
+        xyl_failure_raise(
+            tasks->team, status,
+            status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX : tasks->context->rank,
+            xylem_status_text(status));
 }
 
 /* ---- the end ---- */

@@ -266,7 +266,7 @@ void xyl_tasks_shut(xylem_tasks_t *tasks);
 void xyl_tasks_cancel_receives(xylem_tasks_t *tasks);
 
 /* describe.c: `describe` of the module. */
-unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file);
+unsigned xyl_describe_tasks(const xylem_context_t *context, FILE *file);
 
 /* call.c */
 /* Handles an answer in a reply from rank `rank` of the team. */

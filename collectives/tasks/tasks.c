@@ -90,7 +90,7 @@ const xyl_module_t xyl_tasks_module = {
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tasks_context_t)},
     .context_ends = context_ends,
     .teams_failed = context_teams_failed,
-    .describe = xyl_tasks_describe,
+    .describe = xyl_describe_tasks,
     .held = tasks_held,
 };
 
@@ -150,12 +150,12 @@ static xylem_status_t close_begin(xylem_tasks_t *tasks, const char *call,
     request = tasks_request_create(tasks, tasks->team, &close_ops);
     status = request == NULL
                  ? XYLEM_ERR_NO_MEMORY
-                 : xyl_table_create(tasks->team, 1, XYLEM_FLAG_PARTS,
-                                    farewell_done, tasks, &nothing, &farewell);
+                 : xyl_compose_table(tasks->team, 1, XYLEM_FLAG_PARTS,
+                                     farewell_done, tasks, &nothing, &farewell);
     if (status != XYLEM_OK) {
         if (request != NULL)
             xyl_request_discard(&request->request);
-        xyl_call_is_refused(tasks->team, status);
+        xyl_compose_refuse(tasks->team, status);
         return status;
     }
     tasks->magic = 0;
@@ -214,8 +214,8 @@ static void offers_came(void *arg, xylem_status_t status)
     } else {
         /* Other ranks may have the offers, and send here: the slot is lost. */
         if (!xyl_team_has_failed(tasks->team))
-            xyl_team_fail(tasks->team, status, tasks->context->rank,
-                          xylem_status_text(status));
+            xyl_failure_raise(tasks->team, status, tasks->context->rank,
+                              xylem_status_text(status));
         tasks->outcome = status;
         tasks->has_failed = 1;
         tasks->is_over = 1;
@@ -359,10 +359,11 @@ static xylem_status_t open_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     request = tasks_request_create(tasks, team, &xyl_request_beside);
-    status = request == NULL
-                 ? XYLEM_ERR_NO_MEMORY
-                 : xyl_table_create(team, team->size * sizeof *tasks->offers, 0,
-                                    offers_came, request, &offers, &allreduce);
+    status =
+        request == NULL
+            ? XYLEM_ERR_NO_MEMORY
+            : xyl_compose_table(team, team->size * sizeof *tasks->offers, 0,
+                                offers_came, request, &offers, &allreduce);
     if (status != XYLEM_OK) {
         if (request != NULL)
             xyl_request_discard(&request->request);
@@ -391,7 +392,7 @@ static xylem_status_t open_begin(xylem_team_t *team,
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
     status = open_create(team, given, tasks_out, request_out);
     if (status != XYLEM_OK)
-        xyl_call_is_refused(team, status);
+        xyl_compose_refuse(team, status);
     return status;
 }
 

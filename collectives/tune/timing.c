@@ -163,7 +163,7 @@ static xyl_timed_t *timed_add(xyl_timing_t *timing, const xyl_query_t *query,
     timed->rule = rule;
     snprintf(timed->plan, sizeof timed->plan, "%s", plan);
     timed->expected_us =
-        rule != NULL ? xyl_rule_expects(rule, query->bytes) : 0;
+        rule != NULL ? xyl_table_expects(rule, query->bytes) : 0;
     timed->next = timing->list;
     timing->list = timed;
     timing->count++;

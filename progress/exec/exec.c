@@ -155,8 +155,8 @@ static void copy_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 static void reduce_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
     (void)exec;
-    xyl_combiner_apply(work->combiner, work->to, work->left, work->right,
-                       work->count);
+    xyl_exec_combine(work->combiner, work->to, work->left, work->right,
+                     work->count);
 }
 
 int xyl_exec_do(xyl_exec_t *exec, xyl_work_t *work)

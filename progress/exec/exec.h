@@ -45,9 +45,9 @@ typedef struct xyl_combiner {
 } xyl_combiner_t;
 
 /* result = left op right; `result` may be either. */
-static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
-                                      void *result, const void *left,
-                                      const void *right, size_t count)
+static inline void xyl_exec_combine(const xyl_combiner_t *combiner,
+                                    void *result, const void *left,
+                                    const void *right, size_t count)
 {
     if (combiner->kernel != NULL)
         combiner->kernel(result, left, right, count);
@@ -207,7 +207,7 @@ static inline int xyl_exec_reduce(xyl_exec_t *exec, xyl_work_t *work,
     if (work != NULL)
         return xyl_exec_reduce_later(exec, work, combiner, to, left, right,
                                      count);
-    xyl_combiner_apply(combiner, to, left, right, count);
+    xyl_exec_combine(combiner, to, left, right, count);
     return 1;
 }
 

@@ -37,8 +37,8 @@ static xylem_status_t create_named(const char *name,
     return (*ops)->create(params, net_out);
 }
 
-xylem_status_t xyl_net_create(const char *name, const xyl_net_params_t *params,
-                              xyl_net_t **net_out)
+xylem_status_t xyl_nets_create(const char *name, const xyl_net_params_t *params,
+                               xyl_net_t **net_out)
 {
     const xyl_net_ops_t *const *ops;
     xylem_status_t status = XYLEM_ERR_UNSUPPORTED;

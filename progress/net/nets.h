@@ -14,7 +14,7 @@ extern const xyl_net_ops_t *const xyl_nets[];
 
 /* Creates the net of that name, or with `name` NULL the first that can serve
  * the job and works. Returns owned (free with its destroy). */
-xylem_status_t xyl_net_create(const char *name, const xyl_net_params_t *params,
-                              xyl_net_t **net_out);
+xylem_status_t xyl_nets_create(const char *name, const xyl_net_params_t *params,
+                               xyl_net_t **net_out);
 
 #endif

@@ -346,7 +346,7 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     return XYL_SHM_FINE;
 }
 
-void xyl_shm_node_may_sleep(xyl_shm_node_t *node)
+void xyl_shm_node_allow_sleep(xyl_shm_node_t *node)
 {
     atomic_store(&xyl_shm_node_header(node)->may_sleep, 1);
 }

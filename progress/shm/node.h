@@ -70,7 +70,7 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
 
 /* Says that this member may sleep. Called after joining, before this member
  * reports its success to the others. */
-void xyl_shm_node_may_sleep(xyl_shm_node_t *node);
+void xyl_shm_node_allow_sleep(xyl_shm_node_t *node);
 /* Called when all members have joined. */
 void xyl_shm_node_settle(xyl_shm_node_t *node);
 

@@ -60,7 +60,7 @@ static void dismantle(xylem_context_t *context)
     }
     if (context->job.bootstrap != NULL)
         context->job.bootstrap->ops->destroy(context->job.bootstrap);
-    xyl_detached_abandon(context);
+    xyl_detach_abandon(context);
     xyl_requests_abandon(context);
     while (!LIST_EMPTY(&context->teams))
         xyl_team_unreference(LIST_FIRST(&context->teams));

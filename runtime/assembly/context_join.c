@@ -138,7 +138,7 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
                                      .can_sleep = can_sleep,
                                      .ready = &context->engine.ready};
     xyl_net_t *net;
-    xylem_status_t status = xyl_net_create(
+    xylem_status_t status = xyl_nets_create(
         (const char *)(uintptr_t)context->config.net, &params, &net);
 
     if (status == XYLEM_OK)
@@ -465,7 +465,7 @@ void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net)
 {
     context->net = net;
     context->engine.net = net;
-    net->peer_failed = xyl_context_peer_failed;
+    net->peer_failed = xyl_failure_of_peer;
     net->peer_lives = xyl_liveness_peer_lives;
     net->peer_arg = context;
 }

@@ -183,7 +183,7 @@ void xyl_context_leave(xylem_context_t *context)
     if (is_left)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)(flush_ns / 1000000000));
-    xyl_failures_expect(context);
+    xyl_failure_expect(context);
     if ((context_has_failures(context) &&
          !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)

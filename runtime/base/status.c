@@ -48,7 +48,7 @@ const char *xylem_version(void)
                           XYLEM_VERSION_PATCH);
 }
 
-void xyl_explain_text(const char *format, ...)
+void xyl_status_explain(const char *format, ...)
 {
     va_list args;
     char *at;

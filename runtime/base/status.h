@@ -10,14 +10,14 @@
  * the status that a caller returns. `status` is evaluated once, after the
  * text. */
 #define xyl_fail(status, ...)                                                  \
-    (xyl_explain_text(__VA_ARGS__), xyl_log_failure(status))
+    (xyl_status_explain(__VA_ARGS__), xyl_log_failure(status))
 
 /* The same without a message in the log: for a failure that has happened
  * before, or on another thread. */
-#define xyl_explain(status, ...) (xyl_explain_text(__VA_ARGS__), (status))
+#define xyl_explain(status, ...) (xyl_status_explain(__VA_ARGS__), (status))
 
 /* For the macros only. */
-void xyl_explain_text(const char *format, ...)
+void xyl_status_explain(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void xyl_log_last_error(int is_error);
 

@@ -117,7 +117,7 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
         trouble = xyl_shm_node_join(shm_of(context)->node, members, count,
                                     context->rank);
     if (count > 1 && trouble == XYL_SHM_FINE && may_sleep)
-        xyl_shm_node_may_sleep(shm_of(context)->node);
+        xyl_shm_node_allow_sleep(shm_of(context)->node);
     free(members);
     return trouble;
 }

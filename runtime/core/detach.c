@@ -30,7 +30,7 @@ static int is_only_one(const xyl_operation_t *operation)
     return older == NULL;
 }
 
-int xyl_hold_begin(xyl_operation_t *operation)
+int xyl_detach_reserve(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
     uint64_t room = room_for(operation);
@@ -39,7 +39,7 @@ int xyl_hold_begin(xyl_operation_t *operation)
     if (!operation->detach.hold.detaches || operation->detach.hold.bytes > room)
         return 1;
     if (context->held.bytes + operation->detach.hold.bytes > room) {
-        if (!xyl_context_has_detached(context) || !is_only_one(operation))
+        if (!xyl_detach_goes_on(context) || !is_only_one(operation))
             return 1;
         assert(context->held.deferred == NULL);
         context->held.deferred = operation;
@@ -55,7 +55,7 @@ int xyl_hold_begin(xyl_operation_t *operation)
     return 1;
 }
 
-xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context)
+xyl_operation_t *xyl_detach_take_deferred(xylem_context_t *context)
 {
     xyl_operation_t *operation = context->held.deferred;
 
@@ -64,7 +64,7 @@ xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context)
                                                                : NULL;
 }
 
-void xyl_hold_end(xyl_operation_t *operation)
+void xyl_detach_give_back(xyl_operation_t *operation)
 {
     if (operation->request.context->held.deferred ==
         operation) /* it has failed */
@@ -74,10 +74,10 @@ void xyl_hold_end(xyl_operation_t *operation)
     operation->detach.is_holding = 0;
     operation->request.context->held.bytes -= operation->detach.hold.bytes;
     if (operation->request.posted == 0)
-        xyl_hold_release(operation);
+        xyl_detach_free_copy(operation);
 }
 
-void xyl_hold_release(xyl_operation_t *operation)
+void xyl_detach_free_copy(xyl_operation_t *operation)
 {
     if (operation->detach.copy != NULL)
         xyl_pool_release(&operation->request.context->pool,
@@ -87,7 +87,7 @@ void xyl_hold_release(xyl_operation_t *operation)
 
 /* ---- from completion to the end ---- */
 
-void xyl_operation_detach(xyl_operation_t *operation)
+void xyl_detach_begin(xyl_operation_t *operation)
 {
     operation->is_finishing = 0;
     operation->detach.is_detached = 1;
@@ -99,7 +99,7 @@ void xyl_operation_detach(xyl_operation_t *operation)
     xyl_request_detach(&operation->request);
 }
 
-void xyl_operation_settle(xyl_operation_t *operation)
+void xyl_detach_settle(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
     _Atomic uint32_t *counter = operation->detach.counter;
@@ -132,7 +132,7 @@ static int is_free(const xyl_operation_t *operation)
            !operation->request.is_zombie;
 }
 
-xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
+xylem_request_t *xyl_detach_stand_in(xylem_request_t *request)
 {
     xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, request, request);
     xyl_operation_t *other;
@@ -153,7 +153,7 @@ xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
     return &other->request;
 }
 
-void xyl_stand_ins_free(xyl_operation_t *operation)
+void xyl_detach_free_stand_ins(xyl_operation_t *operation)
 {
     xyl_operation_t *other = operation->detach.stand_ins, *next;
 
@@ -166,7 +166,7 @@ void xyl_stand_ins_free(xyl_operation_t *operation)
 
 /* ---- the end of a context ---- */
 
-int xyl_context_has_detached(const xylem_context_t *context)
+int xyl_detach_goes_on(const xylem_context_t *context)
 {
     /* Partner: the subtraction in xyl_operation_settle. */
     return atomic_load_explicit(&context->held.detached,
@@ -175,7 +175,7 @@ int xyl_context_has_detached(const xylem_context_t *context)
 
 static int is_drained(void *arg)
 {
-    return !xyl_context_has_detached(arg);
+    return !xyl_detach_goes_on(arg);
 }
 
 int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns)
@@ -184,7 +184,7 @@ int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns)
            XYLEM_OK;
 }
 
-void xyl_detached_abandon(xylem_context_t *context)
+void xyl_detach_abandon(xylem_context_t *context)
 {
     xyl_operation_t *operation;
 
@@ -193,7 +193,7 @@ void xyl_detached_abandon(xylem_context_t *context)
         LIST_REMOVE(operation, others);
         operation->request.posted = 0;
         operation->detach.is_detached = 0;
-        xyl_hold_end(operation);
+        xyl_detach_give_back(operation);
         xyl_request_settle(&operation->request);
     }
 }

@@ -17,29 +17,29 @@
  * the next run, as a team's runs begin in the order of calls. A run is put off
  * only if all older operations are detached; the user may wait for one that is
  * not, and so may other ranks. */
-int xyl_hold_begin(xyl_operation_t *operation);
+int xyl_detach_reserve(xyl_operation_t *operation);
 /* At the end of a run: gives the room back; the net may still read the copy. */
-void xyl_hold_end(xyl_operation_t *operation);
+void xyl_detach_give_back(xyl_operation_t *operation);
 /* Frees the copy of the message, which nothing reads any more. Any thread. */
-void xyl_hold_release(xyl_operation_t *operation);
+void xyl_detach_free_copy(xyl_operation_t *operation);
 
 /* The progressing thread: returns the operation that waits for room, and
  * forgets it. The caller tries again, or starts the operation without room.
  * NULL: none waits. */
-xyl_operation_t *xyl_hold_take_deferred(xylem_context_t *context);
+xyl_operation_t *xyl_detach_take_deferred(xylem_context_t *context);
 
 /* xyl_request_detach and xyl_request_settle for an operation. */
-void xyl_operation_detach(xyl_operation_t *operation);
-void xyl_operation_settle(xyl_operation_t *operation);
+void xyl_detach_begin(xyl_operation_t *operation);
+void xyl_detach_settle(xyl_operation_t *operation);
 /* The end of a context, whose net is gone: settles the detached operations. */
-void xyl_detached_abandon(xylem_context_t *context);
+void xyl_detach_abandon(xylem_context_t *context);
 
 /* See xyl_request_ops_t. */
-xylem_request_t *xyl_operation_stand_in(xylem_request_t *request);
+xylem_request_t *xyl_detach_stand_in(xylem_request_t *request);
 /* Frees the stand-ins of an operation that the user has given up. */
-void xyl_stand_ins_free(xyl_operation_t *operation);
+void xyl_detach_free_stand_ins(xyl_operation_t *operation);
 
-int xyl_context_has_detached(const xylem_context_t *context);
+int xyl_detach_goes_on(const xylem_context_t *context);
 /* Progresses until no operation is detached, or for `limit_ns`. 0: some still
  * are. Not inside a callback. */
 int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns);

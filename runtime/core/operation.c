@@ -467,11 +467,11 @@ const xyl_module_t xyl_operations_module = {
 static void run_begin(xyl_operation_t *operation)
 {
     xyl_operation_t *deferred =
-        xyl_hold_take_deferred(operation->request.context);
+        xyl_detach_take_deferred(operation->request.context);
 
     if (deferred != NULL)
         xyl_operation_go(deferred);
-    if (xyl_hold_begin(operation))
+    if (xyl_detach_reserve(operation))
         xyl_operation_go(operation);
 }
 
@@ -499,16 +499,16 @@ static void operation_complete(xyl_operation_t *operation)
     if (xyl_observer_measures(context->observer))
         xyl_operation_note_ended(operation);
     LIST_REMOVE(operation, others);
-    xyl_hold_end(operation);
+    xyl_detach_give_back(operation);
     if (operation->tag != 0)
         xyl_tag_end(operation->request.team, operation->tag);
     if (!operation->detach.is_detached) {
         xyl_request_complete(&operation->request, operation->failure);
         return;
     }
-    xyl_operation_settle(operation);
-    deferred = xyl_hold_take_deferred(context);
-    if (deferred != NULL && xyl_hold_begin(deferred))
+    xyl_detach_settle(operation);
+    deferred = xyl_detach_take_deferred(context);
+    if (deferred != NULL && xyl_detach_reserve(deferred))
         xyl_operation_go(deferred);
 }
 
@@ -525,7 +525,7 @@ static void operation_finish(xyl_event_t *event)
                                  memory_order_acq_rel) != 0)
         operation->parts.task_completes = 1;
     else if (operation->stages_left != 0 && operation->failure == XYLEM_OK)
-        xyl_operation_detach(operation);
+        xyl_detach_begin(operation);
     else
         operation_complete(operation);
 }
@@ -636,8 +636,8 @@ static void operation_release(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
 
-    xyl_stand_ins_free(operation);
-    xyl_hold_release(operation);
+    xyl_detach_free_stand_ins(operation);
+    xyl_detach_free_copy(operation);
     free(operation->buffers.owned);
     if (operation->maker.release != NULL)
         operation->maker.release(operation);
@@ -647,7 +647,7 @@ static int operation_keep(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
 
-    xyl_stand_ins_free(operation);
+    xyl_detach_free_stand_ins(operation);
     if (operation->maker.given_up != NULL)
         operation->maker.given_up(operation);
     operation->maker.given_up = NULL;
@@ -659,7 +659,7 @@ static const xyl_request_ops_t operation_ops = {
     .release = operation_release,
     .prepare = operation_prepare,
     .start = operation_start,
-    .stand_in = xyl_operation_stand_in,
+    .stand_in = xyl_detach_stand_in,
     .deliver = operation_deliver,
 };
 

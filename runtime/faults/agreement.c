@@ -309,7 +309,7 @@ static int has_outcome(void *arg)
                                  memory_order_acquire) >= ask->number);
 }
 
-xylem_status_t xyl_team_agree(xylem_team_t *team, xyl_agreement_t *agreed)
+xylem_status_t xyl_agreement_begin(xylem_team_t *team, xyl_agreement_t *agreed)
 {
     xylem_context_t *context = team->context;
     ask_t ask = {.task.run = ask_run, .team = team, .agreed = agreed};

@@ -30,7 +30,8 @@ typedef struct xyl_agreement {
 
 /* Any thread, not in a callback; blocks. The ranks of a team call it in the
  * same order. *agreed holds this rank's value, and then the outcome. */
-xylem_status_t xyl_team_agree(struct xylem_team *team, xyl_agreement_t *agreed);
+xylem_status_t xyl_agreement_begin(struct xylem_team *team,
+                                   xyl_agreement_t *agreed);
 
 /* Goes on after a rank of the job has died. */
 void xyl_agreements_look(xylem_context_t *context);

@@ -57,7 +57,7 @@ static xyl_notice_t *notice_of(const xylem_team_t *team)
     return notice;
 }
 
-void xyl_team_tell_failure(const xylem_team_t *team, uint32_t rank)
+void xyl_failure_tell(const xylem_team_t *team, uint32_t rank)
 {
     xyl_notice_t *notice = notice_of(team);
 
@@ -66,8 +66,8 @@ void xyl_team_tell_failure(const xylem_team_t *team, uint32_t rank)
     xyl_notice_free(team->context, notice);
 }
 
-void xyl_team_fail(xylem_team_t *team, xylem_status_t status, uint32_t rank,
-                   const char *text)
+void xyl_failure_raise(xylem_team_t *team, xylem_status_t status, uint32_t rank,
+                       const char *text)
 {
     xyl_notice_t *notice;
 
@@ -80,15 +80,15 @@ void xyl_team_fail(xylem_team_t *team, xylem_status_t status, uint32_t rank,
     xyl_modules_teams_failed(team->context);
 }
 
-void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
+void xyl_failure_raise_for(xyl_operation_t *operation, xylem_status_t status)
 {
     const xylem_context_t *context = operation->request.context;
 
     if (!xyl_operation_is_settled(operation))
-        xyl_team_fail(operation->request.team, status,
-                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
-                                                      : context->rank,
-                      xylem_status_text(status));
+        xyl_failure_raise(operation->request.team, status,
+                          status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
+                                                          : context->rank,
+                          xylem_status_text(status));
 }
 
 typedef struct fail_task {
@@ -102,8 +102,8 @@ static void fail_task_run(xyl_task_t *task)
 {
     fail_task_t *fail = XYL_HOLDER(fail_task_t, task, task);
 
-    xyl_team_fail(fail->team, fail->status, fail->team->context->rank,
-                  fail->text);
+    xyl_failure_raise(fail->team, fail->status, fail->team->context->rank,
+                      fail->text);
     xyl_team_unreference(fail->team);
     free(fail);
 }
@@ -191,7 +191,7 @@ static void unmade_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
         xyl_modules_teams_failed(context);
 }
 
-void xyl_team_unmade(xylem_team_t *parent, uint32_t number)
+void xyl_failure_unmade(xylem_team_t *parent, uint32_t number)
 {
     xyl_notice_t *notice =
         xyl_notice_new(parent->context, XYL_NOTICE_UNMADE, parent);
@@ -221,8 +221,8 @@ static void team_made(xylem_team_t *team)
     pthread_mutex_unlock(&context->lock);
 }
 
-void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
-                       uint32_t number)
+void xyl_failure_inherit(xylem_team_t *team, const xylem_team_t *parent,
+                         uint32_t number)
 {
     team->parent_key = parent->key;
     team->child_number = number;
@@ -233,7 +233,7 @@ void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
 
 /* ---- processes that die ---- */
 
-void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
+void xyl_failure_suspect(xylem_context_t *context, uint32_t peer)
 {
     failures_t *failures = failures_of(context);
 
@@ -244,14 +244,14 @@ void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
     xyl_fifo_push(&context->engine.ready, &failures->event);
 }
 
-void xyl_failures_expect(xylem_context_t *context)
+void xyl_failure_expect(xylem_context_t *context)
 {
     failures_of(context)->are_expected = 1;
 }
 
-void xyl_context_peer_failed(void *arg, uint32_t peer)
+void xyl_failure_of_peer(void *arg, uint32_t peer)
 {
-    xyl_context_suspect(arg, peer);
+    xyl_failure_suspect(arg, peer);
 }
 
 static void tell_death(xylem_context_t *context, uint32_t rank)
@@ -290,7 +290,7 @@ static void note_death(xylem_context_t *context, uint32_t rank)
     pthread_mutex_unlock(&context->lock);
 }
 
-void xyl_context_suspects_look(xylem_context_t *context)
+void xyl_failure_look(xylem_context_t *context)
 {
     uint32_t rank;
 
@@ -307,26 +307,26 @@ static void suspicion_handle(xyl_event_t *event)
     failures_t *failures = XYL_HOLDER(failures_t, event, event);
 
     failures->is_queued = 0;
-    xyl_context_suspects_look(failures->context);
+    xyl_failure_look(failures->context);
 }
 
 /* The other ranks take this rank for dead, so it takes them for dead. */
-static void is_given_up(xylem_context_t *context)
+static void give_up_others(xylem_context_t *context)
 {
     uint32_t rank;
 
     xyl_log(XYL_LOG_WARN, "other ranks take this one for dead");
     for (rank = 0; rank < context->ranks; rank++)
         if (rank != context->rank)
-            xyl_context_suspect(context, rank);
+            xyl_failure_suspect(context, rank);
 }
 
 static void death_heard(xylem_context_t *context, xyl_notice_t *notice)
 {
     if (notice->about == context->rank)
-        is_given_up(context);
+        give_up_others(context);
     else if (notice->about < context->ranks)
-        xyl_context_suspect(context, notice->about);
+        xyl_failure_suspect(context, notice->about);
 }
 
 /* ---- failing by the user's word ---- */

@@ -20,29 +20,30 @@ extern const xyl_module_t xyl_failures_module;
 
 /* Fails the team and tells its other ranks, unless it has failed before. `rank`
  * of the job is the cause. */
-void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
-                   uint32_t rank, const char *text);
+void xyl_failure_raise(struct xylem_team *team, xylem_status_t status,
+                       uint32_t rank, const char *text);
 /* Fails the team of an operation, and the operation with the team's status,
  * unless the operation has failed or ended before. */
-void xyl_operation_fail(struct xyl_operation *operation, xylem_status_t status);
+void xyl_failure_raise_for(struct xyl_operation *operation,
+                           xylem_status_t status);
 /* Tells a rank of the job once more that the team has failed. */
-void xyl_team_tell_failure(const struct xylem_team *team, uint32_t rank);
+void xyl_failure_tell(const struct xylem_team *team, uint32_t rank);
 /* This rank could not make child `number` of the team: the child fails on the
  * ranks that have it. */
-void xyl_team_unmade(struct xylem_team *parent, uint32_t number);
+void xyl_failure_unmade(struct xylem_team *parent, uint32_t number);
 /* The team, which is being made, is child `number` of a parent. It fails if a
  * rank could not make this child. The progressing thread. */
-void xyl_team_is_child(struct xylem_team *team, const struct xylem_team *parent,
-                       uint32_t number);
+void xyl_failure_inherit(struct xylem_team *team,
+                         const struct xylem_team *parent, uint32_t number);
 
 /* The context is about to end: ranks that die from here on are not spoken of,
  * as they may have passed the last fence before this one. */
-void xyl_failures_expect(xylem_context_t *context);
+void xyl_failure_expect(xylem_context_t *context);
 /* `peer` is dead: its teams fail in the ready phase. From any function. */
-void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
+void xyl_failure_suspect(xylem_context_t *context, uint32_t peer);
 /* Does the work of that phase at once. */
-void xyl_context_suspects_look(xylem_context_t *context);
-/* xyl_context_suspect as the net calls it; `arg` is the context. */
-void xyl_context_peer_failed(void *arg, uint32_t peer);
+void xyl_failure_look(xylem_context_t *context);
+/* xyl_failure_suspect as the net calls it; `arg` is the context. */
+void xyl_failure_of_peer(void *arg, uint32_t peer);
 
 #endif

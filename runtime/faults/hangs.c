@@ -92,7 +92,7 @@ static void dump(const xylem_context_t *context, const char *why)
     fclose(file);
 }
 
-static void dump_is_wanted(int signal)
+static void dump_ask(int signal)
 {
     (void)signal;
     dumps_wanted = (sig_atomic_t)((dumps_wanted + 1) & 0xffff);
@@ -101,8 +101,7 @@ static void dump_is_wanted(int signal)
 /* Takes the signal unless the program uses it. */
 static void signal_take(void)
 {
-    struct sigaction action = {.sa_handler = dump_is_wanted,
-                               .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = dump_ask, .sa_flags = SA_RESTART};
     struct sigaction before;
 
     if (sigaction(SIGUSR1, NULL, &before) == 0 &&
@@ -161,11 +160,11 @@ static void look_at(xyl_operation_t *operation)
                 "an operation has not moved for %u s since a process died "
                 "(XYLEM_STALL_S); it fails",
                 seconds);
-        xyl_operation_fail(operation, XYLEM_ERR_NET);
+        xyl_failure_raise_for(operation, XYLEM_ERR_NET);
     }
     if (limit != 0 && seconds > limit && operation->failure == XYLEM_OK) {
         dump(operation->request.context, "an operation hangs");
-        xyl_operation_fail(operation, XYLEM_ERR_TIMED_OUT);
+        xyl_failure_raise_for(operation, XYLEM_ERR_TIMED_OUT);
     }
 }
 

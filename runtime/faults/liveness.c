@@ -57,7 +57,7 @@ static void process_ended(int fd, short what, void *arg)
     (void)what;
     xyl_driver_unwatch(watched->watch);
     watched->watch = NULL;
-    xyl_context_suspect(watched->context, watched->rank);
+    xyl_failure_suspect(watched->context, watched->rank);
 }
 
 /* When the process started, in the system's ticks: two processes with the same
@@ -104,7 +104,7 @@ static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
         watched_t *watched = &liveness->peers[i];
         if (process_is_gone(watched)) {
             watched->start = 0;
-            xyl_context_suspect(context, watched->rank);
+            xyl_failure_suspect(context, watched->rank);
         }
     }
     xyl_timer_start(&context->engine.timers, timer,
@@ -118,7 +118,7 @@ static void process_look_at(xylem_context_t *context, watched_t *watched)
 
     watched->start = process_start(context->peers[watched->rank].pid);
     if (watched->start == 0 && process_start(getpid()) != 0)
-        xyl_context_suspect(context, watched->rank); /* the process has ended */
+        xyl_failure_suspect(context, watched->rank); /* the process has ended */
     else if (watched->start == 0)
         xyl_log(XYL_LOG_WARN, "cannot watch the process of rank %u: no /proc",
                 watched->rank);
@@ -133,7 +133,7 @@ static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
     watched->fd = process_open(context->peers[rank].pid);
     if (watched->fd < 0) {
         if (errno == ESRCH)
-            xyl_context_suspect(context, rank); /* ended before this look */
+            xyl_failure_suspect(context, rank); /* ended before this look */
         else
             process_look_at(context, watched);
         return XYLEM_OK;
@@ -226,7 +226,7 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
         if (ends[i].revents != 0 ||
             (xyl_team_contains(team, liveness->peers[i].rank) &&
              process_is_gone(&liveness->peers[i]))) {
-            xyl_context_suspect(context, liveness->peers[i].rank);
+            xyl_failure_suspect(context, liveness->peers[i].rank);
             explained = XYLEM_ERR_PROC_FAILED;
         }
     free(ends);
@@ -275,7 +275,7 @@ int xyl_liveness_peer_lives(void *arg, uint32_t peer)
                             !(process_is_ending(context->peers[peer].pid) &&
                               process_has_ended(watched, ENDING_WAIT_MS))))
         return 1;
-    xyl_context_suspect(context, peer);
+    xyl_failure_suspect(context, peer);
     return 0;
 }
 

@@ -46,7 +46,7 @@ void xyl_mismatch_fail(xylem_team_t *team, uint32_t one, uint64_t first,
         snprintf(text, sizeof text,
                  "rank %u of the job calls %s and rank %u calls %s", one,
                  first_in_words, other, second_in_words);
-    xyl_team_fail(team, XYLEM_ERR_MISMATCH, other, text);
+    xyl_failure_raise(team, XYLEM_ERR_MISMATCH, other, text);
 }
 
 /* 1: the refusal is no error so far: both ranks were refused as often, or the
@@ -158,7 +158,7 @@ void xyl_mismatch_hear(xylem_context_t *context, xyl_notice_t *notice)
         return;
     /* The notice of the failure may have been lost for lack of memory. */
     if (xyl_team_has_failed(team))
-        xyl_team_tell_failure(team, notice->from);
+        xyl_failure_tell(team, notice->from);
     else if (notice->ballot != 0
                  ? differs_by_tag(team, notice, &mine, &theirs)
                  : differs_in_order(team, notice, &mine, &theirs))

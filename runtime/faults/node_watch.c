@@ -86,7 +86,7 @@ static void node_lost(void *arg, uint32_t node, int whole)
     uint32_t rank;
 
     if (!whole) {
-        xyl_context_suspect(context, watch->leaders[node]);
+        xyl_failure_suspect(context, watch->leaders[node]);
         return;
     }
     xyl_peers_node(&context->job.met.hellos, watch->leaders[node], name);
@@ -96,7 +96,7 @@ static void node_lost(void *arg, uint32_t node, int whole)
             name, (unsigned long long)context->config.silence_s);
     for (rank = 0; rank < context->ranks; rank++)
         if (context->peers[rank].place.node == node)
-            xyl_context_suspect(context, rank);
+            xyl_failure_suspect(context, rank);
 }
 
 static void look(xyl_timer_t *timer, uint64_t now_ns)

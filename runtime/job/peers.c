@@ -176,9 +176,10 @@ static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
 static xylem_status_t settings_differ(const xyl_bootstrap_t *bootstrap,
                                       const char *name, uint32_t rank)
 {
-    xyl_explain_text("XYLEM_%s differs between rank %u and this rank; it must "
-                     "be the same on all",
-                     name, rank);
+    xyl_status_explain(
+        "XYLEM_%s differs between rank %u and this rank; it must "
+        "be the same on all",
+        name, rank);
     if (bootstrap->rank == 0)
         xyl_log_last_error(1);
     return XYLEM_ERR_VERSION;

@@ -1,8 +1,9 @@
 # Which file calls which: a source and the header of its name are one file, so
 # an inline function belongs to the file of its header. Reads the sources twice,
-# with pass=1 what they define and with pass=2 what they use. Prints "call FROM
-# TO NAME", and for files that call one another in a circle "circle FIRST FILE",
-# where FIRST is the first of the circle's files in the alphabet.
+# with pass=1 what they define and with pass=2 what they use. Prints "define FILE
+# NAME" for functions that other files may call, "call FROM TO NAME", and for
+# files that call one another in a circle "circle FIRST FILE", where FIRST is the
+# first of the circle's files in the alphabet.
 
 # The line without comments and texts.
 function code_of(line,    at)
@@ -29,11 +30,12 @@ function code_of(line,    at)
 
 # `text` stands before the brace or the "=" of a definition. Names without the
 # project's prefix are those of functions only.
-function define(text,    name)
+function define(text,    name, is_function)
 {
     gsub(/__attribute__ *\(\([^)]*\)+/, "", text)
     if (text !~ /\(/ && text !~ /(xyl|xylem|xmpi)_[a-z0-9_]* *(\[.*)?$/)
         return
+    is_function = text ~ /\(/
     sub(/ *[(\[].*/, "", text)
     name = text
     sub(/.*[^A-Za-z0-9_]/, "", name)
@@ -45,6 +47,8 @@ function define(text,    name)
         definer[name] = "several"
     else
         definer[name] = file
+    if (is_function && !((file, name) in own))
+        print "define", file, name
 }
 
 function top_of(path)

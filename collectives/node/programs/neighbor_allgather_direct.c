@@ -66,7 +66,7 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
 {
     const xyl_edges_t *destinations = &neighbors->destinations;
     const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
-                                    xyl_edges_peer(destinations, edge)};
+                                    xyl_neighbors_peer(destinations, edge)};
     const xyl_position_t own = xyl_in_send(0);
     const xyl_position_t through =
         between(program, problem->rank, destinations->sorted[edge].step);
@@ -82,7 +82,7 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
 /* 1: the edge goes to another seat than this one and than the edge before. */
 static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
 {
-    return edges->sorted[edge].step != 0 && xyl_edges_is_new(edges, edge);
+    return edges->sorted[edge].step != 0 && xyl_neighbors_is_new(edges, edge);
 }
 
 /* Publishes the block for all destinations at once. A seat without destinations
@@ -98,7 +98,7 @@ static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
         if (!goes_to_another(destinations, i))
             continue;
         to_all.seat =
-            others++ == 0 ? xyl_edges_peer(destinations, i) : XYL_BOARD_ALL;
+            others++ == 0 ? xyl_neighbors_peer(destinations, i) : XYL_BOARD_ALL;
         if (xyl_node_is_offered(program, neighbors->sent))
             pass(problem, program, neighbors, i, 0);
     }
@@ -116,7 +116,7 @@ static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
     const xyl_edges_t *sources = &neighbors->sources;
     xyl_transfer_t from_edge = {
         xyl_node_form(program, neighbors->received),
-        xyl_edges_peer(sources, edge),
+        xyl_neighbors_peer(sources, edge),
     };
     xyl_position_t through = xyl_node_line_of(from_edge.seat);
 

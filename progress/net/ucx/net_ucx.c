@@ -167,7 +167,7 @@ static xylem_status_t endpoint_of_living(net_ucx_t *net, uint32_t peer)
 /* A process on another machine counts as dead if no connection to it can be
  * made. Call this before the send fails, so that the operation reports the
  * death and not an error of the net. */
-static void peer_is_gone(net_ucx_t *net, uint32_t peer)
+static void peer_give_up(net_ucx_t *net, uint32_t peer)
 {
     if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
         net->net.peer_failed(net->net.peer_arg, peer);
@@ -380,7 +380,7 @@ static void ucx_send(xyl_net_t *base, uint32_t rank, uint64_t tag,
     if (peer->endpoint == NULL) {
         xylem_status_t status = endpoint_of_living(net, rank);
         if (status != XYLEM_OK) {
-            peer_is_gone(net, rank);
+            peer_give_up(net, rank);
             xyl_net_complete(base, event, status);
             return;
         }

@@ -256,7 +256,7 @@ static void test_death_is_seen(void)
     world_init(&world);
     plan_all(&world, sizeof world.words[0]);
     context = fabric_context(world.fabric, 1);
-    xyl_context_suspect(context, ROOT);
+    xyl_failure_suspect(context, ROOT);
     xyl_plans_of(context)->inline_calls_to_turn = 0;
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation), XYL_INLINE_NOT);
     CHECK_EQ(atomic_load(&context->failures), 1);

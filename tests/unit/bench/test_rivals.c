@@ -529,7 +529,7 @@ static void one_given_back(rival_design_t design, xylem_coll_t coll)
     fabric_run_dry(fabric);
     for (i = first; i <= last; i++) {
         CHECK(run.all[i].request->posted > 0);
-        xyl_context_suspect(fabric_context(fabric, i), silent);
+        xyl_failure_suspect(fabric_context(fabric, i), silent);
     }
     fabric_run_dry(fabric);
     for (i = first; i <= last; i++) {

@@ -87,7 +87,7 @@ static void ops_destroy(const player_t *player)
     xylem_context_t *context = fabric_context(player->fabric, player->rank);
     xylem_op_t other;
 
-    if (!ops.are_destroyed || !xyl_context_has_detached(context))
+    if (!ops.are_destroyed || !xyl_detach_goes_on(context))
         return;
     CHECK_EQ(xylem_op_create(context, add, NULL, 0, &other), XYLEM_OK);
     CHECK_EQ(xylem_op_destroy(context, other), XYLEM_OK);
@@ -189,7 +189,7 @@ static void finish(fabric_t *fabric)
         CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
     fabric_run_dry(fabric);
     for (rank = 0; rank < RANKS; rank++)
-        CHECK(!xyl_context_has_detached(fabric_context(fabric, rank)));
+        CHECK(!xyl_detach_goes_on(fabric_context(fabric, rank)));
     fabric_destroy(fabric);
 }
 

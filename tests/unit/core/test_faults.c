@@ -148,7 +148,7 @@ static void test_receives_are_given_back(void)
                  XYLEM_OK);
     fabric_run_dry(fabric);
     for (i = 1; i <= LEAVES; i++) /* the root is only thought to be dead */
-        xyl_context_suspect(fabric_context(fabric, i), 0);
+        xyl_failure_suspect(fabric_context(fabric, i), 0);
     fabric_run_dry(fabric);
     for (i = 1; i <= LEAVES; i++) {
         CHECK_EQ(xylem_request_test(requests[i]), XYLEM_ERR_PROC_FAILED);
@@ -164,7 +164,7 @@ static void test_receives_are_given_back(void)
     for (i = 1; i <= LEAVES; i++)
         CHECK(memcmp(words[i], untouched, sizeof untouched) == 0);
     for (i = 1; i <= LEAVES; i++)
-        xyl_context_suspect(fabric_context(fabric, 0), i);
+        xyl_failure_suspect(fabric_context(fabric, 0), i);
     fabric_run_dry(fabric);
     CHECK_EQ(xylem_request_free(requests[0]), XYLEM_OK);
     fabric_destroy(fabric);
@@ -403,7 +403,7 @@ static void test_destroy_with_active(void)
     CHECK_EQ(xylem_ibcast(beside[0], &other, 1, XYLEM_UINT32, 1, &active),
              XYLEM_OK);
     CHECK_EQ(xylem_context_destroy(context), XYLEM_ERR_BUSY);
-    xyl_context_suspect(context, 1);
+    xyl_failure_suspect(context, 1);
     fabric_run_dry(fabric);
     CHECK_EQ(xylem_request_test(active), XYLEM_ERR_PROC_FAILED);
     CHECK_EQ(xylem_request_free(active), XYLEM_OK);
@@ -452,7 +452,7 @@ static void test_kept_plan_fails(void)
     CHECK_EQ(xylem_request_free(kept), XYLEM_OK);
     CHECK(nothing_is_under_way(context));
     for (i = 1; i < 3; i++)
-        xyl_context_suspect(context, i);
+        xyl_failure_suspect(context, i);
     fabric_run_dry(fabric);
     CHECK(nothing_is_under_way(context));
     fabric_destroy(fabric);

@@ -71,7 +71,7 @@ static void test_said_to_be_dead(void)
     context->config.liveness_ms = 0;
     CHECK_EQ(xyl_liveness_start(context), XYLEM_OK);
     CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 1);
-    xyl_context_suspect(context, PEER);
+    xyl_failure_suspect(context, PEER);
     CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 0);
     xyl_liveness_stop(context);
     free(context);

@@ -298,7 +298,7 @@ static void test_death_is_told(void)
             start_allreduce(&scene, rank);
     fabric_run_dry(scene.fabric);
     fabric_context(scene.fabric, 1)->peers[4].is_local = 0;
-    xyl_context_suspect(fabric_context(scene.fabric, 1), 4);
+    xyl_failure_suspect(fabric_context(scene.fabric, 1), 4);
     (void)xylem_progress(fabric_context(scene.fabric, 1));
     fabric_run_dry(scene.fabric);
     CHECK_EQ(xylem_team_error(world_of(&scene, 4), NULL),

@@ -21,7 +21,7 @@ static uint64_t word_of(xylem_coll_t coll, uint32_t op, uint32_t type)
     args.count = UINT64_MAX / 16;
     args.recv_counts = counts;
     args.segment_bytes = 1;
-    return xyl_call_word(&args, RANKS);
+    return xyl_word_of_call(&args, RANKS);
 }
 
 static void fits(uint64_t word)
@@ -29,12 +29,12 @@ static void fits(uint64_t word)
     char whole[LONG], enough[XYL_CALL_WORDS], shortened[LONG];
     size_t bytes;
 
-    xyl_call_in_words(word, whole, sizeof whole);
-    xyl_call_in_words(word, enough, sizeof enough);
+    xyl_word_in_words(word, whole, sizeof whole);
+    xyl_word_in_words(word, enough, sizeof enough);
     CHECK(strcmp(enough, whole) == 0);
     for (bytes = 1; bytes <= strlen(whole); bytes++) {
         memset(shortened, 0x5a, sizeof shortened);
-        xyl_call_in_words(word, shortened, bytes);
+        xyl_word_in_words(word, shortened, bytes);
         CHECK_EQ(strlen(shortened), bytes - 1);
         CHECK(memcmp(shortened, whole, bytes - 1) == 0);
         CHECK_EQ(shortened[bytes], 0x5a);
@@ -52,8 +52,8 @@ static void test_words_fit(void)
                 fits(word_of((xylem_coll_t)coll,
                              op < XYLEM_OP_COUNT ? op : USERS_OWN,
                              type < XYLEM_TYPE_COUNT ? type : USERS_OWN));
-    fits(xyl_call_word_of_split());
-    fits(xyl_call_word_of_nothing(3));
+    fits(xyl_word_of_split());
+    fits(xyl_word_of_nothing(3));
 }
 
 /* A choice of the library is no setting; all others are, and they change no
@@ -69,18 +69,18 @@ static void test_settings(void)
     args.count = 8;
     args.type = XYLEM_BYTE;
     args.root = 3;
-    without = xyl_call_word(&args, RANKS);
-    xyl_call_in_words(without, plain, sizeof plain);
+    without = xyl_word_of_call(&args, RANKS);
+    xyl_word_in_words(without, plain, sizeof plain);
     CHECK(strcmp(plain, "bcast of 8 bytes, root 3") == 0);
     args.algorithm = "AUTO";
-    CHECK_EQ(xyl_call_word(&args, RANKS), without);
+    CHECK_EQ(xyl_word_of_call(&args, RANKS), without);
     for (i = 0; i < 2000; i++) {
         args.algorithm = i % 5 < 4 ? names[i % 5] : NULL;
         args.segment_bytes = i;
         args.recv_window = i % 64;
         args.send_window = i % 64 / 2;
-        word = xyl_call_word(&args, RANKS);
-        xyl_call_in_words(word, words, sizeof words);
+        word = xyl_word_of_call(&args, RANKS);
+        xyl_word_in_words(word, words, sizeof words);
         CHECK_EQ(word == without, i == 0 && args.algorithm == NULL);
         CHECK(memcmp(words, plain, strlen(plain)) == 0);
         CHECK(strncmp(words + strlen(plain), ", settings ", 11) == 0);

@@ -373,7 +373,7 @@ static void try_type(const model_t *model)
     MUST(xylem_type_query(context, model->type, &bytes, &extent));
     CHECK_EQ(bytes, model->bytes);
     CHECK_EQ(extent, model->extent);
-    MUST(xyl_layout_find(context, model->type, &found, &layout));
+    MUST(xyl_types_find_layout(context, model->type, &found, &layout));
     CHECK_EQ(found, model->bytes);
     CHECK_EQ(layout == NULL, model_is_plain(model));
     if (layout == NULL)
@@ -445,8 +445,8 @@ static void test_blocks(void)
         }
         if (!model_of_parts(&all, parts, n))
             continue;
-        MUST(xyl_layout_of_blocks(context, n, counts, displs, types, packed,
-                                  &layout));
+        MUST(xyl_types_layout_of_blocks(context, n, counts, displs, types,
+                                        packed, &layout));
         for (i = 0, sum = 0; i < n; sum += counts[i] * parts[i].of->bytes, i++)
             CHECK_EQ(packed[i], sum);
         CHECK_EQ(packed[n], all.bytes);
@@ -540,7 +540,7 @@ static void test_large(void)
                            (const xylem_type_part_t[]){
                                {0, 1, column}, {EXTENT - 8, 1, XYLEM_FLOAT64}},
                            2, EXTENT, &type));
-    MUST(xyl_layout_find(context, type, &bytes, &layout));
+    MUST(xyl_types_find_layout(context, type, &bytes, &layout));
     CHECK_EQ(layout->block_count, 2);
     CHECK_EQ(bytes * ELEMENTS, sizeof packed);
     random_state = 1;
@@ -575,7 +575,7 @@ static void test_far(void)
 
     MUST(xylem_type_create(context, &word, 1, 0, &shared));
     MUST(xylem_type_contiguous(context, UINT64_C(1) << 60, shared, &many));
-    MUST(xyl_layout_find(context, many, &bytes, &layout));
+    MUST(xyl_types_find_layout(context, many, &bytes, &layout));
     CHECK_EQ(layout->bytes, UINT64_C(1) << 62);
     xyl_layout_pack(layout, &value, (UINT64_C(3) << 62) - 3, 6, packed);
     CHECK(memcmp(packed, (char *)&value + 1, 3) == 0);

@@ -112,7 +112,7 @@ static void test_handles(void)
                       XYLEM_ERR_INVALID_ARG, "no type"));
         CHECK(refused(xylem_type_query(context, none[i], &bytes, &extent),
                       XYLEM_ERR_INVALID_ARG, "no type"));
-        CHECK(refused(xyl_layout_find(context, none[i], &bytes, &layout),
+        CHECK(refused(xyl_types_find_layout(context, none[i], &bytes, &layout),
                       XYLEM_ERR_INVALID_ARG, "no type"));
         CHECK(refused(xylem_type_destroy(context, none[i]),
                       XYLEM_ERR_INVALID_HANDLE, "of the user's"));
@@ -203,7 +203,7 @@ static const xyl_layout_t *layout_of(xylem_type_t type)
     const xyl_layout_t *layout = NULL;
     uint64_t bytes;
 
-    MUST(xyl_layout_find(context, type, &bytes, &layout));
+    MUST(xyl_types_find_layout(context, type, &bytes, &layout));
     return layout;
 }
 
@@ -294,14 +294,14 @@ static void test_destroy_in_use(void)
     for (i = 0; i < 16; i++)
         from[i] = i;
     MUST(xylem_type_contiguous(context, 2, column, &twice));
-    MUST(xyl_layout_find(context, column, &bytes, &held));
+    MUST(xyl_types_find_layout(context, column, &bytes, &held));
     MUST(xylem_type_destroy(context, column));
     CHECK_EQ(xylem_type_query(context, column, &bytes, NULL),
              XYLEM_ERR_INVALID_ARG);
     /* A new type with the same number is another type. */
     next = column_of(2, 100);
     CHECK_EQ(next, column);
-    MUST(xyl_layout_find(context, next, &bytes, &other));
+    MUST(xyl_types_find_layout(context, next, &bytes, &other));
     CHECK_EQ(bytes, 8);
     xyl_layout_release(other);
     xyl_layout_pack(held, from, 0, sizeof packed, packed);
@@ -329,7 +329,7 @@ static void test_no_data(void)
     MUST(xylem_type_create(context, NULL, 0, XYLEM_EXTENT_AUTO, &empty));
     MUST(xylem_type_query(context, empty, &bytes, &extent));
     CHECK(bytes == 0 && extent == 0);
-    MUST(xyl_layout_find(context, empty, &bytes, &layout));
+    MUST(xyl_types_find_layout(context, empty, &bytes, &layout));
     CHECK(bytes == 0 && layout == NULL);
     /* A type without data, but with an extent, which counts in types of it. */
     MUST(xylem_type_create(context, NULL, 0, 100, &marker));
@@ -398,7 +398,7 @@ static void *worker_run(void *arg)
             MUST(xylem_type_destroy(context, *type));
         *type = column_of(worker->count, 16);
         MUST(xylem_type_contiguous(context, 2, worker->shared, &nest));
-        MUST(xyl_layout_find(context, nest, &bytes, &layout));
+        MUST(xyl_types_find_layout(context, nest, &bytes, &layout));
         MUST(xylem_type_destroy(context, nest));
         CHECK_EQ(layout->bytes, 2 * 12);
         xyl_layout_release(layout);
@@ -452,8 +452,8 @@ static xylem_status_t make_all(xylem_type_t *type_out)
     for (i = 0; i < 7; i++)
         types[i] = XYLEM_INT16;
     if (status == XYLEM_OK)
-        status = xyl_layout_of_blocks(context, 7, counts, displs, types, NULL,
-                                      &layout);
+        status = xyl_types_layout_of_blocks(context, 7, counts, displs, types,
+                                            NULL, &layout);
     xyl_layout_release(layout);
     /* Deeper than a layout has levels. */
     for (stride = 5; stride < 1000000 && status == XYLEM_OK; stride *= 4)

@@ -137,7 +137,7 @@ static int fits(world_t *world, const call_case_t *c)
                       c->coll == XYLEM_COLL_EXSCAN;
 
     return !is_in_order ||
-           xyl_team_levels(fabric_world(world->fabric, 0))->order == NULL;
+           xyl_levels_of_team(fabric_world(world->fabric, 0))->order == NULL;
 }
 
 static void run_case(world_t *world, const call_case_t *c, uint64_t seed)

@@ -80,7 +80,7 @@ static void join(job_t *job, uint32_t rank)
 
     job->rank = rank;
     xyl_fifo_init(&job->ready);
-    CHECK_EQ(xyl_net_create("ucx", &params, &job->net), XYLEM_OK);
+    CHECK_EQ(xyl_nets_create("ucx", &params, &job->net), XYLEM_OK);
     addresses[rank] = job->net->ops->address(job->net, &bytes);
     exchange(job, addresses[rank], bytes);
     addresses[!rank] = job->other;

@@ -251,7 +251,7 @@ static void net_begin(job_t *job, unsigned ends, unsigned fails)
     fails_at = fails;
     message.is_under_way = 0;
     xyl_fifo_init(&job->ready);
-    CHECK_EQ(xyl_net_create("ucx", &params, &job->net), XYLEM_OK);
+    CHECK_EQ(xyl_nets_create("ucx", &params, &job->net), XYLEM_OK);
     addresses[0] = addresses[PEER] = job->net->ops->address(job->net, &bytes);
     CHECK_EQ(
         job->net->ops->connect(job->net, RANKS, addresses, is_local, RANKS),

@@ -36,7 +36,7 @@ static void begin(job_t *job, const xyl_net_ops_t *ops)
     size_t bytes;
 
     xyl_fifo_init(&job->ready);
-    CHECK_EQ(xyl_net_create(ops->name, &params, &job->net), XYLEM_OK);
+    CHECK_EQ(xyl_nets_create(ops->name, &params, &job->net), XYLEM_OK);
     CHECK(job->net->ops == ops);
     CHECK_EQ(ops->address == NULL, ops->connect == NULL);
     if (ops->connect == NULL)
@@ -283,15 +283,15 @@ static void test_choice(void)
 
     xyl_log_level_set(XYL_LOG_NONE); /* failures print messages */
     xyl_fifo_init(&ready);
-    CHECK_EQ(xyl_net_create(NULL, &params, &net), XYLEM_OK);
+    CHECK_EQ(xyl_nets_create(NULL, &params, &net), XYLEM_OK);
     CHECK(net->ops == xyl_nets[0]);
     net->ops->destroy(net);
     params.ranks = 2;
-    CHECK_EQ(xyl_net_create(NULL, &params, &net), XYLEM_OK);
+    CHECK_EQ(xyl_nets_create(NULL, &params, &net), XYLEM_OK);
     CHECK(net->ops->capabilities & XYL_NET_REACHES_OTHERS);
     net->ops->destroy(net);
-    CHECK_EQ(xyl_net_create("self", &params, &net), XYLEM_ERR_CONFIG);
-    CHECK_EQ(xyl_net_create("pigeons", &params, &net), XYLEM_ERR_CONFIG);
+    CHECK_EQ(xyl_nets_create("self", &params, &net), XYLEM_ERR_CONFIG);
+    CHECK_EQ(xyl_nets_create("pigeons", &params, &net), XYLEM_ERR_CONFIG);
 }
 
 static const check_case_t cases[] = {

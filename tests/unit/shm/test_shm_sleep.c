@@ -83,7 +83,7 @@ static void test_another_user_wakes(void)
         return;
     }
     pair_begin(&pair);
-    xyl_shm_node_may_sleep(pair.node);
+    xyl_shm_node_allow_sleep(pair.node);
     xyl_shm_node_settle(pair.node);
     must(seteuid(OTHER_USER) == 0);
     pair_play(&pair, 50);
