@@ -38,6 +38,7 @@ static xylem_status_t exec_add(xyl_execs_t *execs, const xyl_exec_ops_t *ops,
     exec->is_plain = exec->is_immediate && execs->observer == NULL;
     exec->observer = execs->observer;
     exec->ready = execs->ready;
+    exec->recorder = &execs->recorder;
     if (ops->init != NULL)
         status = ops->init(exec, arg);
     if (status != XYLEM_OK) {

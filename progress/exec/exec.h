@@ -123,6 +123,8 @@ struct xyl_exec {
     int is_plain;                   /* is_immediate, and without observer */
     const xyl_observer_t *observer; /* of copies; NULL: none */
     xyl_fifo_t *ready;              /* events are pushed here */
+    /* Who records works, while somebody does. Either may be NULL. */
+    const xyl_observer_t *const *recorder;
 };
 
 /* ---- the executors of a context ---- */
@@ -141,6 +143,7 @@ typedef struct xyl_execs {
     _Atomic uint32_t count;
     xyl_exec_t *all[XYL_EXECS_MAX];
     const xyl_observer_t *observer;
+    const xyl_observer_t *recorder; /* of works; NULL: none */
     xyl_fifo_t *ready;
     const xyl_config_t *config; /* NULL: only `extra` may be added */
     _Atomic uint32_t absent;    /* bits: members of the list not needed yet */

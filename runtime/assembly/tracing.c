@@ -83,13 +83,12 @@ static void segment_emitted(void *arg, const char *stage, uint32_t sequence,
 static void time_lasted(void *arg, xyl_lasted_t what, const char *name,
                         uint64_t begin, uint64_t bytes)
 {
-    record(arg,
-           &(event_t){.begin = begin,
-                      .end = ticks_now(arg),
-                      .name = name,
-                      .detail = bytes,
-                      .kind = what == XYL_LASTED_OPERATION ? EVENT_OPERATION
-                                                           : EVENT_WAIT});
+    record(arg, &(event_t){.begin = begin,
+                           .end = ticks_now(arg),
+                           .name = name,
+                           .detail = bytes,
+                           .kind = what == XYL_LASTED_WAIT ? EVENT_WAIT
+                                                           : EVENT_OPERATION});
 }
 
 static uint64_t realtime_ns(void)
@@ -119,6 +118,7 @@ xylem_status_t xyl_tracing_begin(xylem_context_t *context)
     recorder->origin_ns = xyl_clock_now(recorder->clock);
     recorder->realtime_ns = realtime_ns();
     context->observer = &recorder->observer;
+    context->execs.recorder = &recorder->observer;
     return XYLEM_OK;
 }
 
@@ -201,7 +201,7 @@ void xyl_tracing_end(xylem_context_t *context)
     recorder->ns_per_tick =
         (double)(xyl_clock_now(recorder->clock) - recorder->origin_ns) /
         (double)(ticks_now(recorder) - recorder->origin_ticks + 1);
-    context->observer = NULL;
+    context->observer = context->execs.recorder = NULL;
     if (context->peers != NULL)
         recorder_write(context, recorder);
     free(recorder);

@@ -10,6 +10,7 @@
 
 typedef enum xyl_lasted {
     XYL_LASTED_OPERATION, /* several may be under way at once */
+    XYL_LASTED_WORK,      /* of an executor; the same */
     XYL_LASTED_WAIT       /* of the calling thread */
 } xyl_lasted_t;
 

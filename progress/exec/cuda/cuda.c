@@ -30,9 +30,11 @@ typedef struct pinned {
 /* The works of one stream, waiting and begun. Their events come as marks are
  * reached. */
 typedef struct queue {
+    xyl_cuda_way_t way;
     xyl_cuda_stream_t *stream; /* NULL: not needed yet */
     xyl_work_t *first, *last;  /* waiting */
     xyl_work_t *flight[FLIGHT_MAX];
+    uint64_t since[FLIGHT_MAX];    /* by the recorder's time, if there is one */
     pinned_t blocks[FLIGHT_MAX];   /* of the layouts of those works */
     uint64_t begun, ended, marked; /* works; modulo FLIGHT_MAX in `flight` */
     uint64_t unmarked_bytes;       /* of those begun since `marked` */
@@ -156,6 +158,29 @@ static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
     work_end(cuda, work);
 }
 
+/* Who records works; NULL: nobody does. */
+static const xyl_observer_t *recorder_of(const cuda_exec_t *cuda)
+{
+    return cuda->exec.recorder == NULL ? NULL : *cuda->exec.recorder;
+}
+
+/* From its beginning on the stream, as the processor sees it. */
+static void work_record(const cuda_exec_t *cuda, const queue_t *queue,
+                        uint64_t place)
+{
+    static const char *const names[][XYL_CUDA_WAYS] = {
+        {"copy in", "copy out", "copy within"},
+        {"kernel in", "kernel out", "kernel within"}};
+    const xyl_observer_t *recorder = recorder_of(cuda);
+    const xyl_work_t *work = queue->flight[place];
+
+    if (xyl_observer_measures(recorder))
+        recorder->lasted(recorder->arg, XYL_LASTED_WORK,
+                         names[work->kind == XYL_WORK_REDUCE][queue->way],
+                         queue->since[place],
+                         work->kind == XYL_WORK_REDUCE ? 0 : work->bytes);
+}
+
 /* Ends the works begun up to number `count`. */
 static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
                        int error)
@@ -166,6 +191,7 @@ static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
             pinned_give(cuda, queue->blocks[place].memory,
                         queue->blocks[place].bytes);
         queue->blocks[place].memory = NULL;
+        work_record(cuda, queue, place);
         if (error == 0)
             work_end(cuda, queue->flight[place]);
         else
@@ -212,9 +238,14 @@ static int repack_begin(cuda_exec_t *cuda, queue_t *queue,
     return cuda->library->repack(queue->stream, &repack);
 }
 
-static void queue_take(queue_t *queue, xyl_work_t *work)
+static void queue_take(const cuda_exec_t *cuda, queue_t *queue,
+                       xyl_work_t *work)
 {
+    const xyl_observer_t *recorder = recorder_of(cuda);
     uint64_t place = queue->begun % FLIGHT_MAX;
+
+    if (xyl_observer_measures(recorder))
+        queue->since[place] = recorder->time(recorder->arg);
 
     queue->blocks[place].memory = NULL;
     queue->flight[place] = work;
@@ -223,7 +254,8 @@ static void queue_take(queue_t *queue, xyl_work_t *work)
 
 /* The works of kind COPY that continue `work` and each other go with it;
  * returns the bytes of all. */
-static size_t copies_join(queue_t *queue, const xyl_work_t *work)
+static size_t copies_join(const cuda_exec_t *cuda, queue_t *queue,
+                          const xyl_work_t *work)
 {
     const char *to = work->to, *from = work->left;
     size_t bytes = work->bytes;
@@ -236,7 +268,7 @@ static size_t copies_join(queue_t *queue, const xyl_work_t *work)
             break;
         bytes += next->bytes;
         queue->first = next->next;
-        queue_take(queue, next);
+        queue_take(cuda, queue, next);
     }
     return bytes;
 }
@@ -250,7 +282,7 @@ static size_t queue_begin_one(cuda_exec_t *cuda, queue_t *queue,
     size_t bytes = work->bytes;
     int error;
 
-    queue_take(queue, work);
+    queue_take(cuda, queue, work);
     if (work->kind == XYL_WORK_REDUCE)
         bytes = JOINED_BYTES;
     if (work->kind == XYL_WORK_REDUCE && work->right != NULL) {
@@ -258,7 +290,7 @@ static size_t queue_begin_one(cuda_exec_t *cuda, queue_t *queue,
     } else if (work->kind == XYL_WORK_REDUCE) {
         error = cuda->library->combine(queue->stream, work->left);
     } else if (work->kind == XYL_WORK_COPY) {
-        bytes = copies_join(queue, work);
+        bytes = copies_join(cuda, queue, work);
         error = cuda->library->copy(queue->stream, work->to, work->left, bytes);
     } else {
         error = repack_begin(cuda, queue, work, &queue->blocks[place]);
@@ -359,6 +391,7 @@ static queue_t *queue_of(cuda_exec_t *cuda, int device, xyl_cuda_way_t way)
     if (device >= cuda->devices)
         cuda->devices = device + 1;
     queue = &cuda->queues[device][way];
+    queue->way = way;
     if (queue->stream == NULL &&
         cuda->library->stream_create(device, &queue->stream) != 0)
         queue->stream = NULL;
