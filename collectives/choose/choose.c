@@ -321,7 +321,7 @@ choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
     if (!problem.on_device)
         return NULL;
     if (choice->within_up != NULL)
-        return xyl_algorithm_does_levels(choice->within_up, args->coll)
+        return xyl_entry_does_levels(choice->within_up, args->coll)
                    ? choice->within_up
                    : NULL;
     level.team = XYL_TEAM_BOARD;
@@ -329,8 +329,7 @@ choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
     level.nodes = 1;
     level.facts = problem_facts(&problem);
     found = candidate_that_fits(team, &level, &problem, XYL_ALGORITHM_LEVELS);
-    return found != NULL &&
-                   xyl_algorithm_does_levels(found->algorithm, args->coll)
+    return found != NULL && xyl_entry_does_levels(found->algorithm, args->coll)
                ? found->algorithm
                : NULL;
 }

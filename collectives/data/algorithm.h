@@ -82,8 +82,8 @@ static inline int xyl_algorithm_does(const xyl_algorithm_t *algorithm,
 }
 
 /* 1: it does the levels within nodes of that collective. */
-static inline int xyl_algorithm_does_levels(const xyl_algorithm_t *algorithm,
-                                            xylem_coll_t coll)
+static inline int xyl_entry_does_levels(const xyl_algorithm_t *algorithm,
+                                        xylem_coll_t coll)
 {
     return algorithm->level != NULL &&
            (algorithm->level->colls >> coll & 1) != 0;

@@ -29,6 +29,7 @@
 #include "collectives/stages/messages.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/faults/failure.h"
 
 enum {
     SHARES = 4 /* a lane is cut into so many segments, or more */
@@ -158,7 +159,8 @@ static void kernel_begin(level_stage_t *stage, uint32_t kernel, uint64_t index)
 
     stage->index[kernel] = index;
     if (!add_seats(stage, index, combine)) {
-        xyl_operation_fail(stage->stage.operation, xyl_device_unopened(plan));
+        xyl_failure_raise_for(stage->stage.operation,
+                              xyl_device_unopened(plan));
         return;
     }
     if (stage->is_down)
@@ -351,7 +353,7 @@ static void level_settle(level_t *level)
     status = xyl_device_way_find(plan);
     level->is_settled = 1;
     if (status != XYLEM_OK) {
-        xyl_operation_fail(plan->operation, status);
+        xyl_failure_raise_for(plan->operation, status);
         return;
     }
     way_set(level);

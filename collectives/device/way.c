@@ -68,7 +68,7 @@ static uint32_t seats_of(xylem_team_t *team)
         state->seats = team->size;
         return state->seats;
     }
-    levels = xyl_team_levels(team);
+    levels = xyl_levels_of_team(team);
     if (levels == NULL)
         return 1; /* no call of the team can be planned */
     state->seats = xyl_levels_seats(levels, levels->node);
@@ -91,7 +91,7 @@ static _Atomic uint64_t *word_of(xylem_team_t *team, int is_of_tags)
     const xyl_levels_t *levels;
 
     if (!team->is_one_node) {
-        levels = xyl_team_levels(team); /* not NULL: has_word */
+        levels = xyl_levels_of_team(team); /* not NULL: has_word */
         seats = (xyl_group_t){seats_of(team), levels->seat, ranks};
         for (seat = 0; seat < seats.size; seat++)
             ranks[seat] = xyl_levels_rank(levels, levels->node, seat);

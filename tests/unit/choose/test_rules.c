@@ -610,7 +610,7 @@ static void check_on_gpus(decision_t *decision)
     DECISION_CHECK(decision,
                    on_gpus == NULL ||
                        (decision->kind->way.memory == XYL_MEMORY_GPUS &&
-                        xyl_algorithm_does_levels(on_gpus, decision->coll)));
+                        xyl_entry_does_levels(on_gpus, decision->coll)));
     if (on_gpus == NULL)
         return;
     query.team = XYL_TEAM_BOARD;
