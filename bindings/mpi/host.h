@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "bindings/mpi/front.h"
+#include "bindings/mpi/front/front.h"
 #include "bindings/mpi/names.h"
 #include "bindings/mpi/parameters.h"
 

@@ -14,10 +14,10 @@
  * long a block is, so no message says it.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
+#include "collectives/board/board.h"
 #include "collectives/data/limits.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
-#include "collectives/node/board.h"
 #include "collectives/node/node.h"
 
 enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };

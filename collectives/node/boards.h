@@ -3,7 +3,7 @@
 #ifndef XYL_COLLECTIVES_NODE_BOARDS_H
 #define XYL_COLLECTIVES_NODE_BOARDS_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "runtime/core/group.h"
 #include "runtime/core/team.h"
 

@@ -10,7 +10,7 @@
 #ifndef XYL_COLLECTIVES_NODE_KEPT_H
 #define XYL_COLLECTIVES_NODE_KEPT_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "runtime/core/context.h"
 
 /* A rank's offer of a board, a part of its row. Ranks that have made the same

@@ -3,12 +3,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "collectives/board/parcel.h"
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
 #include "collectives/node/boards.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/kept.h"
-#include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/state.h"
 #include "collectives/node/tagged.h"

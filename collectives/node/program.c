@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "runtime/base/status.h"
 
 void xyl_node_program_init(xyl_node_program_t *program)

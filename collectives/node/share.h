@@ -3,8 +3,8 @@
 #ifndef XYL_COLLECTIVES_NODE_SHARE_H
 #define XYL_COLLECTIVES_NODE_SHARE_H
 
+#include "collectives/board/board.h"
 #include "collectives/data/buffers.h"
-#include "collectives/node/board.h"
 #include "runtime/core/stage.h"
 
 typedef struct xyl_node_stage xyl_node_stage_t;

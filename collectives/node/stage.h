@@ -2,8 +2,8 @@
 #ifndef XYL_COLLECTIVES_NODE_STAGE_H
 #define XYL_COLLECTIVES_NODE_STAGE_H
 
+#include "collectives/board/board.h"
 #include "collectives/data/layout.h"
-#include "collectives/node/board.h"
 #include "collectives/node/program.h"
 #include "collectives/stages/collective.h"
 

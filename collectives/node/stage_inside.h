@@ -11,9 +11,9 @@
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 
+#include "collectives/board/parcel.h"
 #include "collectives/data/buffers.h"
 #include "collectives/data/limits.h"
-#include "collectives/node/parcel.h"
 #include "collectives/node/share.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"

@@ -2,8 +2,8 @@
 #ifndef XYL_COLLECTIVES_NODE_STATE_H
 #define XYL_COLLECTIVES_NODE_STATE_H
 
+#include "collectives/board/board.h"
 #include "collectives/data/modules.h"
-#include "collectives/node/board.h"
 #include "progress/shm/pool.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"

@@ -3,7 +3,7 @@
 #ifndef XYL_COLLECTIVES_NODE_SUMS_H
 #define XYL_COLLECTIVES_NODE_SUMS_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "collectives/node/program.h"
 #include "collectives/stages/collective.h"
 

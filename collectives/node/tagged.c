@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "collectives/node/berths.h"
+#include "collectives/board/berths.h"
 #include "collectives/node/boards.h"
 #include "collectives/node/state.h"
 #include "runtime/base/status.h"

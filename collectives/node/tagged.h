@@ -8,7 +8,7 @@
 #ifndef XYL_COLLECTIVES_NODE_TAGGED_H
 #define XYL_COLLECTIVES_NODE_TAGGED_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 

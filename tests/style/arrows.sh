@@ -38,18 +38,19 @@ arrows_of()
     collectives/schedules/*)
         echo "collectives/schedules collectives/data trees $ground"
         ;;
-    collectives/node/*) echo "collectives/node $stages" ;;
+    collectives/board/*) echo "collectives/board $core" ;;
+    collectives/node/*) echo "collectives/node collectives/board $stages" ;;
     collectives/levels/*)
         echo "collectives/levels collectives/schedules collectives/node" \
-            "$stages"
+            "collectives/board $stages"
         ;;
     collectives/device/*)
         echo "collectives/device collectives/levels collectives/schedules" \
-            "collectives/node $stages"
+            "collectives/node collectives/board $stages"
         ;;
     collectives/choose/*)
         echo "collectives/choose collectives/device collectives/levels collectives/schedules" \
-            "collectives/node $stages"
+            "collectives/node collectives/board $stages"
         ;;
     collectives/tune/*)
         echo "collectives/tune collectives/choose collectives/device collectives/levels" \

@@ -1,6 +1,7 @@
 #!/bin/bash
 # No function has more than 70 lines, from the opening to the closing brace in
-# the first column. A file is one thing, however long that is.
+# the first column, and no room more than 8000 lines of source. A file is one
+# thing, however long that is.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -18,5 +19,24 @@ awk -v function_lines_max=70 '
         opened = 0
     }
     END { exit found }
+' "${files[@]}" || found=1
+
+# A room is a folder, without the folders in it.
+awk -v room_lines_max=8000 '
+    {
+        room = FILENAME
+        sub(/\/[^\/]*$/, "", room)
+        lines[room]++
+    }
+    END {
+        for (room in lines)
+            if (room !~ /^(tests|docs|examples)/ &&
+                lines[room] > room_lines_max) {
+                printf "%s: a room of %d lines, at most %d\n", room,
+                       lines[room], room_lines_max
+                found = 1
+            }
+        exit found
+    }
 ' "${files[@]}" || found=1
 finish

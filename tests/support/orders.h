@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectives/node/seats.h"
+#include "collectives/board/seats.h"
 
 enum { ORDERS_NOBODY = 255, ORDERS_SEATS_MAX = 9 };
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/board/parcel.h"
 #include "collectives/choose/registry.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
-#include "collectives/node/parcel.h"
 #include "simulator/random.h"
 #include "tests/support/call_neighbors.h"
 #include "tests/support/check.h"

@@ -7,7 +7,7 @@
 #ifndef XYL_TESTS_PROGRAM_INSIDE_H
 #define XYL_TESTS_PROGRAM_INSIDE_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "tests/support/program_run.h"
 
 /* A strand of any seat, in the piece. Its clock says up to which post it knows

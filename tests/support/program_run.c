@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node/parcel.h"
+#include "collectives/board/parcel.h"
 #include "simulator/random.h"
 #include "tests/support/program_inside.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node/parcel.h"
+#include "collectives/board/parcel.h"
 #include "tests/support/program_inside.h"
 
 enum { PROMPT_BYTES = 64 << 10 };

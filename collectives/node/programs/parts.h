@@ -2,10 +2,10 @@
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
+#include "collectives/board/board.h"
+#include "collectives/board/parcel.h"
 #include "collectives/data/algorithm.h"
 #include "collectives/data/limits.h"
-#include "collectives/node/board.h"
-#include "collectives/node/parcel.h"
 #include "collectives/node/program.h"
 
 /* Texts that `lacks` returns (see xyl_algorithm_t). */

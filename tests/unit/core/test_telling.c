@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/board/board.h"
 #include "collectives/data/modules.h"
-#include "collectives/node/board.h"
 #include "collectives/node/stage_inside.h"
 #include "collectives/node/state.h"
 #include "runtime/core/team.h"

@@ -2,7 +2,7 @@
  * in an order of its own, and leaves a tag at any time, to come back for the
  * next call or not. Every call is on one berth for all seats, and a berth has
  * the same calls, in the same order, for all. */
-#include "collectives/node/berths.h"
+#include "collectives/board/berths.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"
 

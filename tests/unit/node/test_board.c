@@ -3,7 +3,7 @@
  * retire pieces in random order, each at its own pace. No two pieces that are
  * under way may have memory in common, all seats of a piece must have the same,
  * and the oldest piece of a board must be able to begin whatever others do. */
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 
 #include <stdio.h>
 

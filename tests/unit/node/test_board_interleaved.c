@@ -1,7 +1,7 @@
 /* The places of windows: seats of two boards that share a pool begin and retire
  * pieces, in random turns. Windows that are in use at once have nothing in
  * common, and all come back. */
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"
 

@@ -2,7 +2,7 @@
  * little, one whose ranks are in step has the same windows again and again, and
  * all memory that a seat may touch was made before, except for trees and the
  * other seats' parts of a window of the pool. */
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 
 #include "tests/support/check.h"
 #include "tests/support/plain_shm.h"

@@ -1,7 +1,7 @@
 /* Sums that seats add to as they come: every order of the accesses of a few
  * seats to shared words, with and without a seat that stops for ever while it
  * adds; and random orders of more seats. */
-#include "collectives/node/combine.h"
+#include "collectives/board/combine.h"
 
 #include <inttypes.h>
 #include <stdio.h>

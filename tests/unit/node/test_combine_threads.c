@@ -1,6 +1,6 @@
 /* Sums that seats add to as they come, with threads for seats: their accesses
  * to the bytes have an order, and sums are right. */
-#include "collectives/node/combine.h"
+#include "collectives/board/combine.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/board/board.h"
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
-#include "collectives/node/board.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_case.h"

@@ -2,7 +2,7 @@
  * shared words, with few cells and with many, with and without a seat that
  * stops for ever while it works; and random orders of more seats. In every
  * order the same operands are combined. */
-#include "collectives/node/pairs.h"
+#include "collectives/board/pairs.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * other bytes there. */
 #include <string.h>
 
-#include "collectives/node/parcel.h"
+#include "collectives/board/parcel.h"
 #include "tests/support/check.h"
 #include "tests/support/turning_shm.h"
 

@@ -29,8 +29,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/board/board.h"
 #include "collectives/data/description.h"
-#include "collectives/node/board.h"
 #include "collectives/node/state.h"
 #include "runtime/faults/hangs.h"
 #include "simulator/random.h"

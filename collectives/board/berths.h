@@ -14,10 +14,10 @@
  * Seats that find no berth free say so in the word, and the tag goes without.
  *
  * Any thread, by a lock of the caller's. */
-#ifndef XYL_COLLECTIVES_NODE_BERTHS_H
-#define XYL_COLLECTIVES_NODE_BERTHS_H
+#ifndef XYL_COLLECTIVES_BOARD_BERTHS_H
+#define XYL_COLLECTIVES_BOARD_BERTHS_H
 
-#include "collectives/node/seats.h"
+#include "collectives/board/seats.h"
 #include "runtime/core/tags.h"
 
 enum {

@@ -1,10 +1,10 @@
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node/berths.h"
+#include "collectives/board/berths.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 

@@ -45,9 +45,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "collectives/node/combine.h"
-#include "collectives/node/pairs.h"
-#include "collectives/node/seats.h"
+#include "collectives/board/combine.h"
+#include "collectives/board/pairs.h"
+#include "collectives/board/seats.h"
 #include "include/xylem.h"
 #include "progress/shm/pool.h"
 #include "progress/shm/shm.h"

@@ -2,7 +2,7 @@
  * swap that succeeds, or fails for good: to other seats it is one access. A
  * swap fails when another seat's has succeeded, of which a piece has only so
  * many. */
-#include "collectives/node/combine.h"
+#include "collectives/board/combine.h"
 
 #include <assert.h>
 

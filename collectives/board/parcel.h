@@ -36,7 +36,7 @@
 #ifndef XYL_COLLECTIVES_PARCEL_H
 #define XYL_COLLECTIVES_PARCEL_H
 
-#include "collectives/node/board.h"
+#include "collectives/board/board.h"
 
 enum {
     XYL_PARCEL_SHORT = 96, /* bytes */

@@ -1,4 +1,4 @@
-#include "collectives/node/parcel.h"
+#include "collectives/board/parcel.h"
 
 #include <assert.h>
 

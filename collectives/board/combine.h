@@ -38,7 +38,7 @@
 #ifndef XYL_COLLECTIVES_COMBINE_H
 #define XYL_COLLECTIVES_COMBINE_H
 
-#include "collectives/node/seats.h"
+#include "collectives/board/seats.h"
 
 enum {
     XYL_COMBINE_SEGMENTS = 64, /* of a piece at most */

@@ -1,4 +1,4 @@
-#include "collectives/node/berths.h"
+#include "collectives/board/berths.h"
 
 #include <assert.h>
 

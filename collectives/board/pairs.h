@@ -50,10 +50,10 @@
  * puts, takes or frees a cell does so, then looks for marks and wakes.
  *
  * The progressing thread. */
-#ifndef XYL_COLLECTIVES_NODE_PAIRS_H
-#define XYL_COLLECTIVES_NODE_PAIRS_H
+#ifndef XYL_COLLECTIVES_BOARD_PAIRS_H
+#define XYL_COLLECTIVES_BOARD_PAIRS_H
 
-#include "collectives/node/seats.h"
+#include "collectives/board/seats.h"
 
 enum {
     XYL_PAIRS_SEGMENTS = 64, /* of a piece at most */

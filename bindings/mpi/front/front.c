@@ -9,7 +9,7 @@
  * A process without MPI only pays for loading this library, which needs no
  * other library. Any thread.
  */
-#include "bindings/mpi/front.h"
+#include "bindings/mpi/front/front.h"
 
 #include <dlfcn.h>
 #include <elf.h>

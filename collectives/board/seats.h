@@ -3,8 +3,8 @@
  * changes a word looks for marks afterwards, and wakes the marked seats.
  *
  * The progressing thread. */
-#ifndef XYL_COLLECTIVES_NODE_SEATS_H
-#define XYL_COLLECTIVES_NODE_SEATS_H
+#ifndef XYL_COLLECTIVES_BOARD_SEATS_H
+#define XYL_COLLECTIVES_BOARD_SEATS_H
 
 #include "progress/shm/shm.h"
 

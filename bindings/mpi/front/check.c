@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bindings/mpi/front.h"
+#include "bindings/mpi/front/front.h"
 
 enum { LINE_BYTES = PATH_MAX + 256 };
 

@@ -2,7 +2,7 @@
  * until the word leaves nothing to take. So other seats see a single access. A
  * swap fails only if the swap of another seat has succeeded, and a piece has a
  * bounded number of these. */
-#include "collectives/node/pairs.h"
+#include "collectives/board/pairs.h"
 
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-#include "collectives/node/seats.h"
+#include "collectives/board/seats.h"
 
 void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
                     int is_marked)
