@@ -272,8 +272,10 @@ static void reset(xyl_node_stage_t *node)
     node->state = XYL_NODE_NEW;
     node->is_skipped = node->has_helped = 0;
     node->enough = is_level ? node->limits->level_turn : UINT64_MAX;
+    /* To ask a GPU about its works takes longer than to call the net. */
     node->is_hasty =
-        is_level && stage->operation->bytes <= node->limits->level_first;
+        is_level && (stage->operation->bytes <= node->limits->level_first ||
+                     xyl_collective_is_mirrored(stage->operation));
     node->pieces_begun = 0;
     /* A result that another stage reads next is better left in the caches. */
     node->buffers.past_caches =

@@ -69,7 +69,8 @@ struct xyl_node_stage {
     const xyl_limits_t *limits;
     TAILQ_ENTRY(xyl_node_stage) others; /* on the board */
     int is_listed;
-    int is_hasty; /* a level of a short message: the net comes first */
+    int is_hasty; /* a level of a short message, or of GPUs: the net comes first
+                   */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
     /* The first of the stages that share one piece; itself: it shares none. In
