@@ -1,5 +1,7 @@
 #include "collectives/levels/relay_help.h"
 
+#include <string.h>
+
 #include "collectives/stages/collective.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/clock.h"
@@ -16,6 +18,24 @@ enum {
 };
 
 #define NO_RANK UINT32_MAX
+
+/* Relays of a team say to one another (relay.h shows when): */
+typedef enum word {
+    MISSING, /* I lack the segments from `index` on */
+    OFFER,   /* I can send them */
+    TAKE,    /* send me the segments from `index` on */
+    DECLINE  /* I need no segments any more */
+} word_t;
+
+/* In place of `said` of a notice. */
+typedef struct saying {
+    uint32_t word;
+    uint32_t rank; /* of the team, that says it */
+    uint64_t index;
+} saying_t;
+_Static_assert(sizeof(saying_t) <=
+                   sizeof((xyl_notice_to_stage_t){.stage = 0}.said),
+               "what relays say fits into a notice");
 
 /* Measures the gap between segments, which are missing later on a slow net. */
 static void note_pace(xyl_relay_t *relay)
@@ -78,18 +98,22 @@ static uint64_t first_missing(const xyl_relay_t *relay)
     return index;
 }
 
-/* Sends a notice to the same stage of `peer`, a rank of the job. */
-static void relay_tell(const xyl_relay_t *relay, uint32_t peer,
-                       xyl_notice_kind_t kind, uint64_t index)
+/* Says a word to the same stage of `peer`, a rank of the job. */
+static void relay_tell(const xyl_relay_t *relay, uint32_t peer, word_t word,
+                       uint64_t index)
 {
     const xylem_team_t *team = relay->stage.operation->request.team;
-    xyl_notice_t *notice = xyl_notice_new(team->context, kind, team);
+    xyl_notice_t *notice =
+        xyl_notice_new(team->context, XYL_NOTICE_STAGE, team);
+    const saying_t saying = {word, team->rank, index};
+    xyl_notice_to_stage_t *to;
 
     if (notice == NULL)
         return;
-    notice->number = index;
-    notice->ballot = relay->stage.sequence;
-    notice->about = team->rank;
+    to = XYL_NOTICE_AS(xyl_notice_to_stage_t, notice);
+    to->stage = relay->stage.sequence;
+    to->wants_answer = word == OFFER;
+    memcpy(to->said, &saying, sizeof saying);
     xyl_notice_send(team->context, peer, notice);
     xyl_notice_free(team->context, notice);
 }
@@ -108,7 +132,7 @@ static void ask(xyl_relay_t *relay, uint64_t index)
         relay_tell(relay,
                    xyl_team_world_rank(
                        team, xyl_levels_rank(levels, node, (seat + i) % seats)),
-                   XYL_NOTICE_MISSING, index);
+                   MISSING, index);
 }
 
 static void timer_start(xyl_relay_t *relay)
@@ -192,46 +216,46 @@ static int is_served(const xyl_relay_t *relay, uint32_t rank)
     return 0;
 }
 
-static void offer(xyl_relay_t *relay, const xyl_notice_t *notice)
+static void offer(xyl_relay_t *relay, uint32_t from, const saying_t *saying)
 {
     xyl_aside_t *aside =
         aside_find(relay->helped, XYL_RELAY_HELPED_MAX, NO_RANK);
-    uint64_t index = notice->number;
+    uint64_t index = saying->index;
 
     if (aside == NULL || index >= relay->stage.count ||
         !xyl_bits_test(relay->ready, index) ||
         xyl_relay_place(relay, index) == NULL ||
-        is_served(relay, notice->about) ||
+        is_served(relay, saying->rank) ||
         !leader_is_silent(relay, index, &relay->beats_answered) ||
-        aside_find(relay->helped, XYL_RELAY_HELPED_MAX, notice->about) != NULL)
+        aside_find(relay->helped, XYL_RELAY_HELPED_MAX, saying->rank) != NULL)
         return;
-    aside_begin(aside, notice->about, index);
+    aside_begin(aside, saying->rank, index);
     aside->state = ASIDE_OFFERED;
-    relay_tell(relay, notice->from, XYL_NOTICE_OFFER, 0);
+    relay_tell(relay, from, OFFER, 0);
 }
 
-static void decide(xyl_relay_t *relay, const xyl_notice_t *notice)
+static void decide(xyl_relay_t *relay, uint32_t from, const saying_t *saying)
 {
     xyl_aside_t *aside =
         aside_find(relay->helpers, XYL_RELAY_HELPERS_MAX, NO_RANK);
     uint64_t index = first_missing(relay);
 
     if (!relay->asks || aside == NULL || index == relay->stage.count ||
-        aside_find(relay->helpers, XYL_RELAY_HELPERS_MAX, notice->about) !=
+        aside_find(relay->helpers, XYL_RELAY_HELPERS_MAX, saying->rank) !=
             NULL) {
-        relay_tell(relay, notice->from, XYL_NOTICE_DECLINE, 0);
+        relay_tell(relay, from, DECLINE, 0);
         return;
     }
     relay->asks = 0;
     relay->helpers_used++;
     note_help(relay);
-    aside_begin(aside, notice->about, index);
+    aside_begin(aside, saying->rank, index);
     aside->state = ASIDE_GOES;
     xyl_relay_receive(relay, &aside->edge);
-    relay_tell(relay, notice->from, XYL_NOTICE_TAKE, index);
+    relay_tell(relay, from, TAKE, index);
 }
 
-static void help(xyl_relay_t *relay, const xyl_notice_t *notice)
+static void help(xyl_relay_t *relay, uint32_t from, const saying_t *saying)
 {
     uint32_t i;
 
@@ -239,12 +263,12 @@ static void help(xyl_relay_t *relay, const xyl_notice_t *notice)
         xyl_aside_t *aside = &relay->helped[i];
         xylem_team_t *team = relay->stage.operation->request.team;
         if (aside->state != ASIDE_OFFERED ||
-            xyl_team_world_rank(team, aside->edge.peer) != notice->from)
+            xyl_team_world_rank(team, aside->edge.peer) != from)
             continue;
-        if (notice->kind == XYL_NOTICE_DECLINE) {
+        if (saying->word == DECLINE) {
             aside->state = ASIDE_FREE;
         } else {
-            aside_begin(aside, aside->edge.peer, notice->number);
+            aside_begin(aside, aside->edge.peer, saying->index);
             aside->state = ASIDE_GOES;
             xyl_relay_send(relay, &aside->edge);
         }
@@ -253,18 +277,26 @@ static void help(xyl_relay_t *relay, const xyl_notice_t *notice)
     xyl_relay_check(relay); /* the stage may have waited for this alone */
 }
 
-static void relay_read(xyl_notice_reader_t *reader, const xyl_notice_t *notice)
+/* An offer that comes back has found no stage: its rank needs no segments. */
+static void relay_read(xyl_notice_reader_t *reader, xyl_notice_t *notice)
 {
     xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, reader, reader);
+    const xyl_notice_to_stage_t *to =
+        XYL_NOTICE_AS(xyl_notice_to_stage_t, notice);
+    saying_t saying;
 
-    if (relay->stage.operation->failure != XYLEM_OK)
+    memcpy(&saying, to->said, sizeof saying);
+    if (to->is_unread)
+        saying.word = DECLINE;
+    if (relay->stage.operation->failure != XYLEM_OK ||
+        saying.rank >= relay->stage.operation->request.team->size)
         return;
-    if (notice->kind == XYL_NOTICE_MISSING)
-        offer(relay, notice);
-    else if (notice->kind == XYL_NOTICE_OFFER)
-        decide(relay, notice);
+    if (saying.word == MISSING)
+        offer(relay, notice->from, &saying);
+    else if (saying.word == OFFER)
+        decide(relay, notice->from, &saying);
     else
-        help(relay, notice);
+        help(relay, notice->from, &saying);
 }
 
 static xylem_status_t asides_init(xyl_relay_t *relay, xyl_aside_t *asides,

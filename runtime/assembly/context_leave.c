@@ -85,7 +85,7 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
 
     if (notice == NULL)
         return; /* the others wait until their time limit */
-    notice->number = leaving_of(context)->round;
+    *XYL_NOTICE_AS(uint32_t, notice) = leaving_of(context)->round;
     xyl_notice_send(
         context, (uint32_t)(((uint64_t)context->rank + hop) % context->ranks),
         notice);
@@ -131,8 +131,10 @@ static int all_are_leaving(void *arg)
 
 static void leave_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
-    if (notice->number < 32)
-        leaving_of(context)->heard |= UINT64_C(1) << notice->number;
+    uint32_t round = *XYL_NOTICE_AS(uint32_t, notice);
+
+    if (round < 32)
+        leaving_of(context)->heard |= UINT64_C(1) << round;
 }
 
 /* ---- the whole ---- */
@@ -198,7 +200,7 @@ void xyl_context_leave(xylem_context_t *context)
 
 static xylem_status_t leaving_begins(xylem_context_t *context)
 {
-    xyl_notices_handle(context, XYL_NOTICE_LEAVING, leave_hear);
+    xyl_notices_handle(context, XYL_NOTICE_LEAVING, 0, leave_hear);
     return XYLEM_OK;
 }
 

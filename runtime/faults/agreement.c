@@ -11,6 +11,17 @@
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
+/* The payload of values and outcomes; the dead are behind it. */
+typedef struct ballot {
+    uint64_t number; /* of the agreement */
+    uint32_t collector, flags;
+} ballot_t;
+
+static ballot_t *ballot_of(const xyl_notice_t *notice)
+{
+    return XYL_NOTICE_AS(ballot_t, (xyl_notice_t *)(uintptr_t)notice);
+}
+
 /* The agreements of a team: `done` of them have an outcome on this rank, and
  * the next is under way. */
 typedef struct agreements {
@@ -101,7 +112,7 @@ static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
 
     outcome->from = team->context->rank;
     if (collector_of(team) == team->rank) {
-        outcome->ballot = team->rank;
+        ballot_of(outcome)->collector = team->rank;
         xyl_notice_send_all(team, outcome);
     } else {
         xyl_notice_spread(team->context, team, outcome);
@@ -110,7 +121,7 @@ static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
     agreements->outcome = outcome;
     values_forget(team);
     /* Partner: the load in has_outcome. */
-    atomic_store_explicit(&agreements->done, outcome->number,
+    atomic_store_explicit(&agreements->done, ballot_of(outcome)->number,
                           memory_order_release);
     xyl_driver_notify(&team->context->driver);
 }
@@ -128,13 +139,13 @@ static void value_add(xylem_team_t *team, uint32_t rank,
             xyl_notice_new(team->context, XYL_NOTICE_OUTCOME, team);
         if (agreements->sum == NULL)
             return; /* as if the value had not come */
-        agreements->sum->number = number_of(agreements);
-        agreements->sum->flags = UINT32_MAX;
+        ballot_of(agreements->sum)->number = number_of(agreements);
+        ballot_of(agreements->sum)->flags = UINT32_MAX;
     }
     all = xyl_notice_dead(agreements->sum);
     for (i = 0; i < xyl_bits_words(team->context->ranks); i++)
         all[i] |= own[i];
-    agreements->sum->flags &= value->flags;
+    ballot_of(agreements->sum)->flags &= ballot_of(value)->flags;
     xyl_bits_set(agreements->heard, rank);
 }
 
@@ -180,12 +191,13 @@ static void value_came(xylem_team_t *team, xyl_notice_t *value)
 
     if (rank == team->size)
         return;
-    if (value->number == number_of(agreements)) {
+    if (ballot_of(value)->number == number_of(agreements)) {
         value_add(team, rank, value);
         go_on(team);
     } else if (agreements->outcome != NULL &&
-               value->number == agreements->outcome->number) {
-        agreements->outcome->ballot = team->rank;
+               ballot_of(value)->number ==
+                   ballot_of(agreements->outcome)->number) {
+        ballot_of(agreements->outcome)->collector = team->rank;
         xyl_notice_send(team->context, value->from, agreements->outcome);
     }
 }
@@ -195,17 +207,17 @@ static void outcome_came(xylem_team_t *team, const xyl_notice_t *outcome)
     agreements_t *agreements = agreements_of(team);
     xyl_notice_t *own;
     int is_late = agreements->asked != UINT32_MAX &&
-                  outcome->ballot < agreements->asked &&
+                  ballot_of(outcome)->collector < agreements->asked &&
                   collector_of(team) != team->rank;
 
-    if (outcome->number != number_of(agreements) || is_late)
+    if (ballot_of(outcome)->number != number_of(agreements) || is_late)
         return;
     own = xyl_notice_new(team->context, XYL_NOTICE_OUTCOME, team);
     if (own == NULL)
         return;
-    own->number = outcome->number;
-    own->ballot = outcome->ballot;
-    own->flags = outcome->flags;
+    ballot_of(own)->number = ballot_of(outcome)->number;
+    ballot_of(own)->collector = ballot_of(outcome)->collector;
+    ballot_of(own)->flags = ballot_of(outcome)->flags;
     memcpy(xyl_notice_dead(own), outcome + 1,
            xyl_bits_words(team->context->ranks) * sizeof(uint64_t));
     outcome_adopt(team, own);
@@ -287,8 +299,8 @@ static void ask_run(xyl_task_t *task)
             ask->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
     }
     if (value != NULL) {
-        ask->number = value->number = number_of(agreements);
-        value->flags = ask->agreed->flags;
+        ask->number = ballot_of(value)->number = number_of(agreements);
+        ballot_of(value)->flags = ask->agreed->flags;
         memcpy(xyl_notice_dead(value), ask->agreed->dead,
                xyl_bits_words(team->context->ranks) * sizeof(uint64_t));
         agreements->mine = value;
@@ -322,7 +334,7 @@ xylem_status_t xyl_agreement_begin(xylem_team_t *team, xyl_agreement_t *agreed)
     if (ask.status != XYLEM_OK)
         return ask.status;
     outcome = agreements_of(team)->outcome;
-    agreed->flags = outcome->flags;
+    agreed->flags = ballot_of(outcome)->flags;
     memcpy(agreed->dead, xyl_notice_dead(outcome),
            xyl_bits_words(context->ranks) * sizeof(uint64_t));
     return XYLEM_OK;
@@ -332,8 +344,8 @@ xylem_status_t xyl_agreement_begin(xylem_team_t *team, xyl_agreement_t *agreed)
 
 static xylem_status_t context_begins(xylem_context_t *context)
 {
-    xyl_notices_handle(context, XYL_NOTICE_VALUE, notice_came);
-    xyl_notices_handle(context, XYL_NOTICE_OUTCOME, notice_came);
+    xyl_notices_handle(context, XYL_NOTICE_VALUE, 1, notice_came);
+    xyl_notices_handle(context, XYL_NOTICE_OUTCOME, 1, notice_came);
     return XYLEM_OK;
 }
 

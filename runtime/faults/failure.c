@@ -21,6 +21,20 @@ typedef struct failures {
     int are_expected; /* deaths, as the context is about to end */
 } failures_t;
 
+/* The payloads of notices. Ranks are those of the job. */
+typedef struct dead_notice {
+    uint32_t rank;
+} dead_notice_t;
+
+typedef struct failed_notice {
+    uint32_t status, cause; /* UINT32_MAX: unknown */
+    char text[XYL_FAILURE_TEXT];
+} failed_notice_t;
+
+typedef struct unmade_notice {
+    uint32_t number, cause;
+} unmade_notice_t;
+
 static failures_t *failures_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_FAILURES];
@@ -48,12 +62,14 @@ static xyl_notice_t *notice_of(const xylem_team_t *team)
 {
     xyl_notice_t *notice =
         xyl_notice_new(team->context, XYL_NOTICE_FAILED, team);
+    failed_notice_t *failed;
 
     if (notice == NULL)
         return NULL;
-    notice->status = team->failure.status;
-    notice->about = team->failure.rank;
-    memcpy(notice->text, team->failure.text, sizeof notice->text);
+    failed = XYL_NOTICE_AS(failed_notice_t, notice);
+    failed->status = team->failure.status;
+    failed->cause = team->failure.rank;
+    memcpy(failed->text, team->failure.text, sizeof failed->text);
     return notice;
 }
 
@@ -126,17 +142,28 @@ static xylem_status_t fail_later(xylem_team_t *team, xylem_status_t status,
     return XYLEM_OK;
 }
 
+/* 1: a rank of the job, or none. */
+static int may_be_cause(const xylem_context_t *context, uint32_t rank)
+{
+    return rank < context->ranks || rank == UINT32_MAX;
+}
+
 /* Another rank has failed the team; this one passes the news on. */
 static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 {
+    failed_notice_t *failed = XYL_NOTICE_AS(failed_notice_t, notice);
     xylem_team_t *team;
     int is_news = 0;
+
+    if (!may_be_cause(context, failed->cause))
+        return;
+    failed->text[sizeof failed->text - 1] = '\0';
 
     pthread_mutex_lock(&context->lock);
     team = xyl_team_listed(context, notice->team);
     if (team != NULL)
-        is_news = failure_note(team, (xylem_status_t)notice->status,
-                               notice->about, notice->text);
+        is_news = failure_note(team, (xylem_status_t)failed->status,
+                               failed->cause, failed->text);
     if (is_news)
         xyl_notice_spread(context, team, notice);
     pthread_mutex_unlock(&context->lock);
@@ -174,15 +201,16 @@ static int unmade_note(xylem_team_t *parent, uint32_t number)
 
 static void unmade_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 {
+    const unmade_notice_t *unmade = XYL_NOTICE_AS(unmade_notice_t, notice);
     xylem_team_t *parent;
     int is_news;
 
-    if (notice->number == 0 || notice->number > UINT32_MAX)
-        return; /* no child has this number; 0 would be news for ever */
+    if (unmade->number == 0 || !may_be_cause(context, unmade->cause))
+        return; /* no child has the number 0, which would be news for ever */
     pthread_mutex_lock(&context->lock);
-    is_news = child_fail(context, notice->team, notice->number, notice->about);
+    is_news = child_fail(context, notice->team, unmade->number, unmade->cause);
     parent = xyl_team_listed(context, notice->team);
-    if (parent != NULL && unmade_note(parent, (uint32_t)notice->number))
+    if (parent != NULL && unmade_note(parent, unmade->number))
         is_news = 1;
     if (parent != NULL && is_news)
         xyl_notice_spread(context, parent, notice);
@@ -199,8 +227,8 @@ void xyl_failure_unmade(xylem_team_t *parent, uint32_t number)
     (void)unmade_note(parent, number);
     if (notice == NULL)
         return;
-    notice->number = number;
-    notice->about = parent->context->rank;
+    *XYL_NOTICE_AS(unmade_notice_t, notice) =
+        (unmade_notice_t){number, parent->context->rank};
     xyl_notice_send_all(parent, notice);
     xyl_notice_free(parent->context, notice);
 }
@@ -260,7 +288,7 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
 
     if (notice == NULL)
         return;
-    notice->about = rank;
+    XYL_NOTICE_AS(dead_notice_t, notice)->rank = rank;
     /* If the process lives on another machine, it gives the other ranks up. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
@@ -323,10 +351,12 @@ static void give_up_others(xylem_context_t *context)
 
 static void death_heard(xylem_context_t *context, xyl_notice_t *notice)
 {
-    if (notice->about == context->rank)
+    uint32_t rank = XYL_NOTICE_AS(dead_notice_t, notice)->rank;
+
+    if (rank == context->rank)
         give_up_others(context);
-    else if (notice->about < context->ranks)
-        xyl_failure_suspect(context, notice->about);
+    else if (rank < context->ranks)
+        xyl_failure_suspect(context, rank);
 }
 
 /* ---- failing by the user's word ---- */
@@ -371,9 +401,9 @@ static xylem_status_t failures_begin(xylem_context_t *context)
 
     failures->context = context;
     failures->event.handle = suspicion_handle;
-    xyl_notices_handle(context, XYL_NOTICE_DEAD, death_heard);
-    xyl_notices_handle(context, XYL_NOTICE_FAILED, failed_elsewhere);
-    xyl_notices_handle(context, XYL_NOTICE_UNMADE, unmade_elsewhere);
+    xyl_notices_handle(context, XYL_NOTICE_DEAD, 0, death_heard);
+    xyl_notices_handle(context, XYL_NOTICE_FAILED, 1, failed_elsewhere);
+    xyl_notices_handle(context, XYL_NOTICE_UNMADE, 0, unmade_elsewhere);
     return XYLEM_OK;
 }
 

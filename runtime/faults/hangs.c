@@ -212,7 +212,7 @@ static xylem_status_t watch_begins(xylem_context_t *context)
     watch->context = context;
     watch->dumps_seen = (int)dumps_wanted;
     watch->timer.fire = look;
-    xyl_notices_handle(context, XYL_NOTICE_CALL, xyl_mismatch_hear);
+    xyl_notices_handle(context, XYL_NOTICE_CALL, 0, xyl_mismatch_hear);
     return XYLEM_OK;
 }
 

@@ -14,8 +14,15 @@ enum {
     TELL_ALL_RANKS = 16 /* in teams of at most these, always */
 };
 
-_Static_assert(WORDS * sizeof(uint64_t) < XYL_FAILURE_TEXT,
-               "they fit into a notice, before its last byte");
+/* The payload of a notice: a call that a rank waits in, and those before. */
+typedef struct waiting {
+    uint64_t number; /* of the call; of one with a tag, its first sequence */
+    uint32_t has_tag;
+    uint32_t seconds;  /* that the rank has waited */
+    uint32_t refusals; /* of calls before it */
+    uint32_t count;    /* of `words` */
+    uint64_t words[WORDS];
+} waiting_t;
 
 /* 0: the call is not known any more, or has not begun. */
 static uint64_t call_at(const xyl_history_t *history, uint64_t number)
@@ -51,26 +58,24 @@ void xyl_mismatch_fail(xylem_team_t *team, uint32_t one, uint64_t first,
 
 /* 1: the refusal is no error so far: both ranks were refused as often, or the
  * user may still repeat the call that was refused here. */
-static int may_be_made_again(const xylem_team_t *team,
-                             const xyl_notice_t *notice)
+static int may_be_made_again(const xylem_team_t *team, const waiting_t *waiting)
 {
-    return notice->flags == xyl_history_refusals(team) ||
-           notice->about < XYL_HISTORY_REFUSED_LOOKS;
+    return waiting->refusals == xyl_history_refusals(team) ||
+           waiting->seconds < XYL_HISTORY_REFUSED_LOOKS;
 }
 
 /* ---- telling ---- */
 
 /* Writes the word of the operation's call and those of the known calls before
  * it. Returns how many words. */
-static uint32_t words_write(const xyl_operation_t *operation, char *text)
+static uint32_t words_write(const xyl_operation_t *operation, uint64_t *words)
 {
     const xyl_history_t *history = &operation->request.team->history;
     uint64_t word = operation->call;
     uint32_t i = 0;
 
     do {
-        memcpy(text + i * sizeof word, &word, sizeof word);
-        i++;
+        words[i++] = word;
         if (operation->tag != 0 || i > operation->number || i == WORDS)
             break;
         word = call_at(history, operation->number - i);
@@ -82,17 +87,19 @@ void xyl_mismatch_tell(const xyl_operation_t *operation)
 {
     const xylem_team_t *team = operation->request.team;
     xyl_notice_t *notice;
+    waiting_t *waiting;
 
     if (operation->call == 0 || team->size == 1)
         return;
     notice = xyl_notice_new(team->context, XYL_NOTICE_CALL, team);
     if (notice == NULL)
         return;
-    notice->number = operation->number;
-    notice->ballot = operation->tag != 0;
-    notice->status = words_write(operation, notice->text);
-    notice->flags = xyl_history_refusals(team);
-    notice->about = operation->looks_without_event;
+    waiting = XYL_NOTICE_AS(waiting_t, notice);
+    waiting->number = operation->number;
+    waiting->has_tag = operation->tag != 0;
+    waiting->seconds = operation->looks_without_event;
+    waiting->refusals = xyl_history_refusals(team);
+    waiting->count = words_write(operation, waiting->words);
     if (operation->looks_without_event < TELL_ALL_LOOKS &&
         team->size > TELL_ALL_RANKS)
         xyl_notice_spread(team->context, team, notice);
@@ -103,55 +110,48 @@ void xyl_mismatch_tell(const xyl_operation_t *operation)
 
 /* ---- comparing ---- */
 
-static uint64_t word_read(const xyl_notice_t *notice, uint32_t i)
-{
-    uint64_t word;
-
-    memcpy(&word, notice->text + i * sizeof word, sizeof word);
-    return word;
-}
-
 /* 1: this rank has called *mine where the rank that waits has called *theirs.
  * This place is the first of all known places where their calls differ. */
-static int differs_in_order(const xylem_team_t *team,
-                            const xyl_notice_t *notice, uint64_t *mine,
-                            uint64_t *theirs)
+static int differs_in_order(const xylem_team_t *team, const waiting_t *waiting,
+                            uint64_t *mine, uint64_t *theirs)
 {
     const xyl_history_t *history = &team->history;
-    uint32_t i, words = notice->status < WORDS ? notice->status : WORDS;
+    uint32_t i, words = waiting->count < WORDS ? waiting->count : WORDS;
 
-    if (notice->number == history->begun &&
-        notice->number + 1 == history->refused_at &&
-        !may_be_made_again(team, notice)) {
+    if (waiting->number == history->begun &&
+        waiting->number + 1 == history->refused_at &&
+        !may_be_made_again(team, waiting)) {
         *mine =
             atomic_load_explicit(&history->refused_call, memory_order_relaxed);
-        *theirs = word_read(notice, 0);
+        *theirs = waiting->words[0];
         return 1;
     }
     for (i = words; i-- > 0;) {
-        *mine = i <= notice->number ? call_at(history, notice->number - i) : 0;
-        *theirs = word_read(notice, i);
+        *mine =
+            i <= waiting->number ? call_at(history, waiting->number - i) : 0;
+        *theirs = waiting->words[i];
         if (*mine != 0 && *theirs != 0 && *mine != *theirs)
             return 1;
     }
     return 0;
 }
 
-static int differs_by_tag(const xylem_team_t *team, const xyl_notice_t *notice,
+static int differs_by_tag(const xylem_team_t *team, const waiting_t *waiting,
                           uint64_t *mine, uint64_t *theirs)
 {
-    uint64_t at = notice->number / XYL_TAG_SEQUENCES % XYL_HISTORY_TAGGED;
+    uint64_t at = waiting->number / XYL_TAG_SEQUENCES % XYL_HISTORY_TAGGED;
     const xyl_history_tagged_t *tagged = &team->history.tagged[at];
 
     *mine = tagged->call;
-    *theirs = word_read(notice, 0);
-    return tagged->sequence == notice->number && *mine != 0 && *theirs != 0 &&
+    *theirs = waiting->words[0];
+    return tagged->sequence == waiting->number && *mine != 0 && *theirs != 0 &&
            *mine != *theirs;
 }
 
 void xyl_mismatch_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
     xylem_team_t *team = xyl_team_find(context, notice->team);
+    const waiting_t *waiting = XYL_NOTICE_AS(waiting_t, notice);
     uint64_t mine, theirs;
 
     if (team == NULL)
@@ -159,9 +159,8 @@ void xyl_mismatch_hear(xylem_context_t *context, xyl_notice_t *notice)
     /* The notice of the failure may have been lost for lack of memory. */
     if (xyl_team_has_failed(team))
         xyl_failure_tell(team, notice->from);
-    else if (notice->ballot != 0
-                 ? differs_by_tag(team, notice, &mine, &theirs)
-                 : differs_in_order(team, notice, &mine, &theirs))
+    else if (waiting->has_tag ? differs_by_tag(team, waiting, &mine, &theirs)
+                              : differs_in_order(team, waiting, &mine, &theirs))
         xyl_mismatch_fail(team, context->rank, mine, notice->from, theirs);
     xyl_team_unreference(team);
 }

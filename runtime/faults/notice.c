@@ -32,7 +32,10 @@ LIST_HEAD(stored_list, stored);
 typedef struct notices {
     xylem_context_t *context;
     int are_on;
-    xyl_notice_fn handle[XYL_NOTICE_MISSING];
+    struct {
+        xyl_notice_fn handle; /* NULL: its module is not there */
+        int is_of_team;
+    } kinds[XYL_NOTICE_KINDS];
     xyl_event_t arrival;
     int is_posted;
     struct stored_list under_way;
@@ -107,9 +110,7 @@ static void stored_list_free(struct stored_list *list)
 static int early_keep(notices_t *notices, const xyl_notice_t *notice)
 {
     xylem_context_t *context = notices->context;
-    int is_early = notice->kind == XYL_NOTICE_FAILED ||
-                   notice->kind == XYL_NOTICE_VALUE ||
-                   notice->kind == XYL_NOTICE_OUTCOME;
+    int is_early = notices->kinds[notice->kind].is_of_team;
 
     pthread_mutex_lock(&context->lock);
     if (atomic_load_explicit(&notices->teams_begun, memory_order_relaxed) ==
@@ -126,10 +127,12 @@ static int early_keep(notices_t *notices, const xyl_notice_t *notice)
     return is_early;
 }
 
-static void notice_take(notices_t *notices, xyl_notice_t *notice)
+static void notice_handle(notices_t *notices, xyl_notice_t *notice)
 {
-    if (!early_keep(notices, notice))
-        notices->handle[notice->kind](notices->context, notice);
+    xyl_notice_fn handle = notices->kinds[notice->kind].handle;
+
+    if (handle != NULL)
+        handle(notices->context, notice);
 }
 
 void xyl_notices_team_begins(xylem_context_t *context)
@@ -171,7 +174,7 @@ static void early_read(xyl_task_t *task)
     atomic_store_explicit(&notices->early_task_is_queued, 0,
                           memory_order_release);
     while ((stored = early_take(notices)) != NULL) {
-        notices->handle[stored->notice.kind](notices->context, &stored->notice);
+        notice_handle(notices, &stored->notice);
         stored_free(stored);
     }
 }
@@ -205,36 +208,25 @@ static void notice_expect(notices_t *notices)
                             notice_bytes(context), &notices->arrival);
 }
 
-/* Hands a notice to its stage; if the stage does not listen, declines an offer.
- */
-static void notice_read(notices_t *notices)
+/* Hands a notice to its stage; if no stage listens, sends it back to a stage
+ * that wants an answer. */
+static void stage_hear(xylem_context_t *context, xyl_notice_t *notice)
 {
-    xyl_notice_t *notice = notices->arrived;
+    xyl_notice_to_stage_t *to = XYL_NOTICE_AS(xyl_notice_to_stage_t, notice);
     uint32_t from = notice->from;
     xyl_notice_reader_t *reader;
 
-    for (reader = LIST_FIRST(&notices->readers); reader != NULL;
-         reader = LIST_NEXT(reader, others))
-        if (reader->team == notice->team && reader->stage == notice->ballot) {
-            reader->read(reader, notice);
-            return;
-        }
-    if (notice->kind != XYL_NOTICE_OFFER)
+    LIST_FOREACH(reader, &notices_of(context)->readers, others)
+    if (reader->team == notice->team && reader->stage == to->stage) {
+        reader->read(reader, notice);
         return;
-    notice->kind = XYL_NOTICE_DECLINE;
-    notice->from = notices->context->rank;
-    xyl_notice_send(notices->context, from, notice);
-}
-
-/* Checks a message from the wire, which may hold anything. `about` of a call is
- * no rank. */
-static int is_notice(const xylem_context_t *context, xyl_notice_t *notice)
-{
-    notice->text[sizeof notice->text - 1] = '\0';
-    return notice->kind <= XYL_NOTICE_DECLINE &&
-           notice->from < context->ranks &&
-           (notice->about < context->ranks || notice->about == UINT32_MAX ||
-            notice->kind == XYL_NOTICE_CALL);
+    }
+    if (!to->wants_answer)
+        return;
+    to->wants_answer = 0;
+    to->is_unread = 1;
+    notice->from = context->rank;
+    xyl_notice_send(context, from, notice);
 }
 
 static void notice_arrived(xyl_event_t *event)
@@ -245,12 +237,11 @@ static void notice_arrived(xyl_event_t *event)
     if (event->status == XYLEM_ERR_CANCELED)
         return;
     if (event->status != XYLEM_OK ||
-        !is_notice(notices->context, notices->arrived))
+        notices->arrived->kind >= XYL_NOTICE_KINDS ||
+        notices->arrived->from >= notices->context->ranks)
         xyl_log(XYL_LOG_INFO, "a notice came that is none");
-    else if (notices->arrived->kind >= XYL_NOTICE_MISSING)
-        notice_read(notices);
-    else
-        notice_take(notices, notices->arrived);
+    else if (!early_keep(notices, notices->arrived))
+        notice_handle(notices, notices->arrived);
     notice_expect(notices);
 }
 
@@ -311,7 +302,6 @@ xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
     memset(notice, 0, notice_bytes(context));
     notice->kind = kind;
     notice->from = context->rank;
-    notice->about = UINT32_MAX;
     if (team != NULL)
         notice->team = team->key;
     return notice;
@@ -386,9 +376,10 @@ int xyl_notices_are_on(const xylem_context_t *context)
 }
 
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
-                        xyl_notice_fn handle)
+                        int is_of_team, xyl_notice_fn handle)
 {
-    notices_of(context)->handle[kind] = handle;
+    notices_of(context)->kinds[kind].handle = handle;
+    notices_of(context)->kinds[kind].is_of_team = is_of_team;
 }
 
 xylem_status_t xyl_notices_start(xylem_context_t *context)
@@ -403,6 +394,7 @@ xylem_status_t xyl_notices_start(xylem_context_t *context)
     notices->context = context;
     notices->arrival.handle = notice_arrived;
     notices->early_task.run = early_read;
+    xyl_notices_handle(context, XYL_NOTICE_STAGE, 0, stage_hear);
     notices->are_on = 1;
     notice_expect(notices);
     return XYLEM_OK;

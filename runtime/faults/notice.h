@@ -15,46 +15,53 @@
 
 struct xylem_team;
 
+/* Each kind belongs to a module, which lays out its payload and handles it. */
 typedef enum xyl_notice_kind {
-    XYL_NOTICE_DEAD,    /* the process of rank `about` has died */
-    XYL_NOTICE_FAILED,  /* the team has failed: cause `about`, reason `text` */
-    XYL_NOTICE_UNMADE,  /* a rank could not make the team's child `number` */
-    XYL_NOTICE_CALL,    /* `from` has waited `about` seconds in call `number`
-                           (history.c), after `flags` refusals; `ballot` 1: the
-                           call has a tag; `text` has `status` words */
-    XYL_NOTICE_VALUE,   /* a rank's value of an agreement, to its collector */
-    XYL_NOTICE_OUTCOME, /* the outcome of an agreement */
-    XYL_NOTICE_LEAVING, /* `from` ends its context; `number` of a round */
-    /* From here on: from a stage to the same stage of another rank, where it
-     * may be over, or not begun. */
-    XYL_NOTICE_MISSING, /* `from` lacks the segments from `number` on */
-    XYL_NOTICE_OFFER,   /* `from` can send them, and waits for an answer: */
-    XYL_NOTICE_TAKE,    /* `from` wants the segments from `number` on, */
-    XYL_NOTICE_DECLINE  /* or no segments any more */
+    XYL_NOTICE_DEAD,    /* failure.c: a process has died */
+    XYL_NOTICE_FAILED,  /* failure.c: the team has failed */
+    XYL_NOTICE_UNMADE,  /* failure.c: a rank could not make a child */
+    XYL_NOTICE_CALL,    /* mismatch.c: `from` has waited for long in a call */
+    XYL_NOTICE_VALUE,   /* agreement.c: a value, to its collector */
+    XYL_NOTICE_OUTCOME, /* agreement.c: the outcome */
+    XYL_NOTICE_LEAVING, /* context_leave.c: `from` ends its context */
+    XYL_NOTICE_STAGE,   /* xyl_notice_to_stage_t */
+    XYL_NOTICE_KINDS
 } xyl_notice_kind_t;
 
+enum { XYL_NOTICE_WORDS = 33 };
+
 typedef struct xyl_notice {
-    uint32_t kind;        /* xyl_notice_kind_t */
-    uint32_t status;      /* xylem_status_t; of a call, how many words */
-    uint32_t from, about; /* ranks of the job; UINT32_MAX: none */
-    uint64_t team;        /* its key */
-    uint64_t number;      /* of a child, an agreement, a call, or a segment */
-    uint32_t ballot;      /* the collector's number, or a stage's */
-    uint32_t flags;       /* that are agreed on */
-    char text[XYL_FAILURE_TEXT];
+    uint32_t kind; /* xyl_notice_kind_t */
+    uint32_t from; /* rank of the job */
+    uint64_t team; /* its key */
+    uint64_t payload[XYL_NOTICE_WORDS];
     /* Then a bit for each rank of the job. */
 } xyl_notice_t;
+
+/* The payload of a notice, as the owner of its kind has it. */
+#define XYL_NOTICE_AS(type, notice)                                            \
+    ((void)sizeof(char[sizeof(type) <= sizeof(notice)->payload ? 1 : -1]),     \
+     (type *)(void *)(notice)->payload)
 
 static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
 {
     return (uint64_t *)(void *)(notice + 1);
 }
 
+/* From a stage to the same stage of another rank, where it may be over, or not
+ * begun. */
+typedef struct xyl_notice_to_stage {
+    uint32_t stage;        /* its number */
+    uint32_t wants_answer; /* comes back `is_unread` if no stage reads it */
+    uint32_t is_unread;
+    uint64_t said[2]; /* as the stage has it */
+} xyl_notice_to_stage_t;
+
 /* A stage that reads notices. */
 typedef struct xyl_notice_reader {
     uint64_t team;  /* its key */
     uint32_t stage; /* its number */
-    void (*read)(struct xyl_notice_reader *reader, const xyl_notice_t *notice);
+    void (*read)(struct xyl_notice_reader *reader, xyl_notice_t *notice);
     int listens;
     LIST_ENTRY(xyl_notice_reader) others;
 } xyl_notice_reader_t;
@@ -68,10 +75,12 @@ void xyl_notice_leave(xyl_notice_reader_t *reader);
 extern const xyl_module_t xyl_notices_module;
 
 /* A kind's handler, by the module to which the kind belongs, as a context
- * begins. The notice is the handler's to change until it returns. */
+ * begins. The notice, which may hold anything, is the handler's to change until
+ * it returns. `is_of_team`: such a notice is kept if it comes before this rank
+ * has made its team. */
 typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
-                        xyl_notice_fn handle);
+                        int is_of_team, xyl_notice_fn handle);
 
 /* begins: this rank begins to make a team; from now on it keeps notices about
  * teams that it does not have. ended: it has made the team, or given it up. Any
@@ -88,8 +97,8 @@ int xyl_notices_are_on(const xylem_context_t *context);
 /* Cancels the receive, before the net ends. */
 void xyl_notices_stop(xylem_context_t *context);
 
-/* A notice from the context's pool, cleared but for kind, team, `from` and
- * `about` (none). NULL: no memory, or the context has no notices. Freed by
+/* A notice from the context's pool, cleared but for kind, team and `from`.
+ * NULL: no memory, or the context has no notices. Freed by
  * xyl_notice_free. */
 xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
                              const struct xylem_team *team);

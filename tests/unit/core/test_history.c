@@ -338,11 +338,9 @@ static void test_nonsense_is_no_call(void)
     for (i = 0; i < 2 * sizeof numbers / sizeof *numbers; i++) {
         xyl_notice_t *notice =
             xyl_notice_new(context, XYL_NOTICE_CALL, fabric_world(fabric, 0));
-        memset(notice->text, 0xff, sizeof notice->text);
-        notice->number = numbers[i / 2];
-        notice->ballot = i % 2;
-        notice->status = UINT32_MAX;
-        notice->about = UINT32_MAX;
+        memset(notice->payload, 0xff, sizeof notice->payload);
+        notice->payload[0] = numbers[i / 2]; /* of the call */
+        memset(&notice->payload[1], (int)(i % 2), sizeof(uint32_t)); /* tag */
         xyl_notice_send(context, 1, notice);
         xyl_notice_free(context, notice);
         fabric_run_dry(fabric);
