@@ -599,13 +599,16 @@ static void check_on_board(decision_t *decision)
     }
 }
 
-/* The levels within the nodes of a call on several, if they are the GPUs'. */
+/* The levels within the nodes of a call on several, if they are the GPUs'.
+ * Teams of this test take turns on GPUs, as far as they know. */
 static void check_on_gpus(decision_t *decision)
 {
+    static const uint32_t facts[] = {XYL_FACT_IN_TURNS, XYL_FACT_SIDE_BY_SIDE};
     const xyl_algorithm_t *on_gpus = decision->choice.on_gpus;
     xyl_problem_t problem = decision->problem;
     xyl_query_t query = decision->query;
     const xyl_candidate_t *first;
+    unsigned i;
 
     DECISION_CHECK(decision,
                    on_gpus == NULL ||
@@ -614,15 +617,17 @@ static void check_on_gpus(decision_t *decision)
     if (on_gpus == NULL)
         return;
     query.team = XYL_TEAM_BOARD;
-    query.facts = XYL_FACT_DEVICE | XYL_FACT_MEMORY;
     query.ranks = query.node_ranks = decision->shape->seats;
     query.nodes = 1;
     problem.on_device = problem.shares_memory = 1;
-    first = first_that_applies(decision->team, &query, &problem,
-                               XYL_ALGORITHM_LEVELS);
-    DECISION_CHECK(decision, first != NULL && first->algorithm == on_gpus);
-    if (first != NULL)
-        take(first->rule, decision->coll);
+    for (i = 0; i < 2; i++) {
+        query.facts = XYL_FACT_DEVICE | XYL_FACT_MEMORY | facts[i];
+        first = first_that_applies(decision->team, &query, &problem,
+                                   XYL_ALGORITHM_LEVELS);
+        DECISION_CHECK(decision, first != NULL && first->algorithm == on_gpus);
+        if (first != NULL)
+            take(first->rule, decision->coll);
+    }
 }
 
 /* Checks the decisions of a level whose ranks send messages. */
