@@ -110,7 +110,7 @@ place_programs()
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     program=$release/progress/exec/cuda/library/libxylem-cuda.so.0
     [[ ! -f $program ]] || place lib "$program"
-    for program in "$release"/tests/{calls,device_aborts}; do
+    for program in "$release"/tests/{calls,device_aborts,device_levels}; do
         [[ ! -x $program ]] || place bin "$program" # for gpu.sh
     done
     place bin bench/gpu.sh

@@ -105,6 +105,19 @@ verify_designs()
     done
 }
 
+# Reductions on nodes that this machine presents.
+verify_levels()
+{
+    local nodes
+
+    for nodes in 2 4; do
+        verified 60 "$sharing, $cases random reductions, $nodes nodes, 8 ranks" \
+            xylem-run -n 8 --nodes "$nodes" device_levels values "$cases"
+    done
+    verified 60 "$sharing, a late rank, 2 nodes, 6 ranks" \
+        xylem-run -n 6 --nodes 2 device_levels late 20
+}
+
 verify()
 {
     local ranks memory
@@ -127,6 +140,7 @@ verify()
         xylem-run -n 2 --env CALLS_MEMORY=cuda calls threads 10
     verified 60 "two nodes, 4 ranks" \
         xylem-run -n 4 --nodes 2 --env CALLS_MEMORY=cuda calls sweep "$cases"
+    verify_levels
     verified 60 "progress thread, 4 ranks" xylem-run -n 4 --env \
         CALLS_MEMORY=cuda --env XYLEM_PROGRESS=thread calls sweep "$cases"
 }
@@ -464,6 +478,7 @@ through_mps()
     verified 60 "MPS, $cases random cases, cuda_ipc, 4 ranks" xylem-run -n 4 \
         --env CALLS_MEMORY=some --env CALLS_ALGORITHM=cuda_ipc \
         calls sweep "$cases"
+    verify_levels
     one
 }
 has_mps=''
