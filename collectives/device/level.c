@@ -61,12 +61,11 @@ typedef struct level_stage {
     char *memory;     /* the message, where the stages between nodes have it */
     uint64_t *there;  /* bits: input is there, and nothing has begun */
     uint64_t *over;   /* bits: a kernel has ended */
-    uint64_t arrived; /* segments */
-    uint64_t begun;   /* the same, lower bound: all below have begun */
-    uint64_t ended;   /* the same */
-    uint64_t told;    /* all below have ended, which the word says */
-    uint32_t idle;    /* kernels that are not under way; of these: */
-    uint32_t *kernel; /* [kernels] numbers, the idle ones first */
+    uint64_t begun;   /* all segments below have begun */
+    uint64_t ended;   /* how many segments have */
+    uint64_t told;    /* all below have ended, as the word says */
+    uint32_t idle;    /* how many kernels are not under way */
+    uint32_t *kernel; /* [kernels] numbers, those of idle ones first */
     uint64_t *index;  /* [kernels] the segment */
     xyl_cuda_combine_t *combine; /* [kernels] */
     xyl_stage_work_t *works;
@@ -86,9 +85,8 @@ struct level {
     xyl_stage_t *names;
     lane_t *lanes;
     uint32_t lane_count;
-    uint32_t kernels;   /* of a stage under way, at most */
-    int is_unsuited;    /* this call's segments go singly to or from its user */
-    int has_other_ways; /* stages that no run leaves out */
+    uint32_t kernels; /* of a stage under way, at most */
+    int is_unsuited;  /* this call's segments go singly to or from its user */
     int is_started, is_settled; /* this run */
     uint32_t come;              /* seats, in their order */
 };
@@ -244,7 +242,7 @@ static void level_start(xyl_stage_t *stage)
 
     memset(own->there, 0, bytes);
     memset(own->over, 0, bytes);
-    own->arrived = own->begun = own->ended = own->told = 0;
+    own->begun = own->ended = own->told = 0;
     own->idle = level->kernels;
     for (i = 0; i < level->kernels; i++)
         own->kernel[i] = i;
@@ -281,7 +279,6 @@ static void level_segment_ready(xyl_stage_t *stage, uint64_t index)
     level_stage_t *own = self(stage);
     const level_t *level = own->level;
 
-    own->arrived++;
     xyl_bits_set(own->there, index);
     if (level->is_settled && level->plan.is_direct &&
         leads(level, &level->lanes[own->lane])) {
