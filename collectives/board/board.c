@@ -283,6 +283,7 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->bytes = bytes;
     extent->stride = 1;
     extent->past = 0;
+    extent->is_sparse = 0;
     extent->is_pooled = extent->is_marked =
         bytes > unpooled(&board->layout, all_wait);
     if (bytes > each && !extent->is_pooled)
@@ -342,7 +343,8 @@ static char *slots_window(xyl_board_t *board, const xyl_board_extent_t *extent,
     size_t last = (first + extent->stride - 1) / WINDOWS_AT_ONCE;
     size_t group;
 
-    for (group = first / WINDOWS_AT_ONCE; group <= last; group++)
+    for (group = first / WINDOWS_AT_ONCE; !extent->is_sparse && group <= last;
+         group++)
         if (!xyl_bits_test(board->windows_prepared, group))
             windows_prepare(board, group);
     return board->memory + board->layout.windows_at + first * each;

@@ -102,6 +102,7 @@ typedef struct xyl_board_extent {
     uint32_t stride; /* numbers that each piece takes */
     int is_pooled;   /* windows come from the pool */
     int is_marked;   /* seats that call something else cannot begin */
+    int is_sparse;   /* a seat needs few cells of a window */
     uint64_t past;   /* hash of all calls: equal if seats called the same */
 } xyl_board_extent_t;
 

@@ -31,6 +31,13 @@ void xyl_node_take_first(xyl_node_stage_t *node)
     xyl_node_share_number(node);
 }
 
+/* A seat that neither writes nor reads most cells of a window takes the page
+ * faults of its own cells alone. */
+static int is_sparse(const xyl_node_program_t *program)
+{
+    return program->cell != 0 && !program->all_wait;
+}
+
 static void take_extent(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
@@ -41,6 +48,7 @@ static void take_extent(xyl_node_stage_t *node)
                            program->board_bytes,
                        program->all_wait, &node->extent);
         node->extent.is_marked |= node->marks_pieces;
+        node->extent.is_sparse = is_sparse(program);
     } else {
         xyl_board_take_again(node->board, &node->extent);
     }

@@ -1,4 +1,4 @@
-/* Gatherv: each seat hands the root its block (parcel.h). Only these two know
+/* Gather(v): each seat hands the root its block (parcel.h). Only these two know
  * the block's length. */
 #include "collectives/node/programs/parts.h"
 
@@ -37,7 +37,7 @@ const xyl_algorithm_t xyl_algorithm_node_gather_parcels = {
     .name = "node_parcels",
     .help = "each rank hands the root its block by a line between the two",
     .kind = XYL_ALGORITHM_NODE,
-    .colls = XYL_COLL_BIT(GATHERV),
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
     .lacks = xyl_node_parcels_lack,
     .program = gather_parcels_write,
 };
