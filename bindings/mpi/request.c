@@ -14,7 +14,11 @@
 
 #include "bindings/mpi/call.h"
 
-enum { CLOSE_TURNS_MAX = 1 << 20 };
+enum {
+    CLOSE_TURNS_MAX = 1 << 20,
+    HASTY_TURNS = 4096, /* of xylem's, before the host waits */
+    HASTY_OF_HOST = 16  /* of these to one of the host's */
+};
 
 /* Unpacks the result and drops the plan; returns MPI's code. The plan of a
  * failed operation is kept, as the operation may still write into it. */
@@ -91,9 +95,9 @@ typedef struct pending {
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
-    int code;      /* MPI's code of the outcome */
-    int is_active; /* not finished yet */
-    int is_left;   /* freed by the program before its end */
+    int code;              /* MPI's code of the outcome */
+    _Atomic int is_active; /* not finished yet */
+    int is_left;           /* freed by the program before its end */
     LIST_ENTRY(pending) others;
 } pending_t;
 
@@ -234,6 +238,26 @@ static int take_persistent(const xmpi_call_t *call, xmpi_comm_t *comm,
 {
     xmpi_waits_take(0);
     return xmpi_persist(call, comm, request, fate_out);
+}
+
+void xmpi_pending_hasten(MPI_Request request)
+{
+    pending_t *pending;
+    unsigned turns = 0;
+
+    if (!xmpi_work_is_active())
+        return;
+    pthread_mutex_lock(&pending_lock);
+    pending = pending_find(request);
+    pthread_mutex_unlock(&pending_lock);
+    /* The host frees `pending` when the program has waited for it. */
+    for (; pending != NULL && turns < HASTY_TURNS &&
+           atomic_load_explicit(&pending->is_active, memory_order_acquire);
+         turns++) {
+        xmpi_hook();
+        if (turns % HASTY_OF_HOST == HASTY_OF_HOST - 1)
+            xmpi_progress();
+    }
 }
 
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,

@@ -1,5 +1,7 @@
 /* Functions that wait for requests, or test them. The binding takes them over
  *
+ *   - from the first nonblocking collective on, so that a rank which waits for
+ *     one moves xylem's data more often than the host would;
  *   - from the first persistent collective on, as the host takes even a started
  *     one for inactive (persistent.c);
  *   - if the host does not call the hook while it makes progress: then these
@@ -165,6 +167,8 @@ static int taken_Wait(MPI_Request *request, MPI_Status *status)
         request == NULL ? NULL : xmpi_persistent_started(*request);
     int code, flag = 0;
 
+    if (persistent == NULL && request != NULL)
+        xmpi_pending_hasten(*request);
     if (persistent == NULL && host_may_wait())
         return xmpi_host.Wait(request, status);
     if (persistent != NULL) {
@@ -213,8 +217,10 @@ static int taken_Testall(int count, MPI_Request requests[], int *flag,
 static int taken_Waitall(int count, MPI_Request requests[],
                          MPI_Status statuses[])
 {
-    int code, flag = 0;
+    int code, flag = 0, i;
 
+    for (i = 0; requests != NULL && i < count; i++)
+        xmpi_pending_hasten(requests[i]);
     if (host_may_wait())
         code = xmpi_host.Waitall(count, requests, statuses);
     else
@@ -429,7 +435,8 @@ void xmpi_waits_take(int shall_poll)
 
     if (shall_poll)
         atomic_store_explicit(&polls, 1, memory_order_relaxed);
-    if (atomic_exchange_explicit(&are_taken, 1, memory_order_relaxed) != 0)
+    if (atomic_load_explicit(&are_taken, memory_order_relaxed) ||
+        atomic_exchange_explicit(&are_taken, 1, memory_order_relaxed))
         return;
 #define X(name, ...) xmpi_front->take(#name, (xmpi_function_t)taken_##name);
     XMPI_WAITS_OF_3(X)

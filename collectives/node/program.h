@@ -80,9 +80,8 @@ typedef enum xyl_wait_kind {
     XYL_WAIT_NOTHING,
     XYL_WAIT_COUNT,      /* until the count of `seat` is at least `value` */
     XYL_WAIT_ALL_COUNTS, /* the same for all other seats */
-    XYL_WAIT_READER,     /* as COUNT, if others read this seat's input where it
-                            lies; else for nothing */
-    XYL_WAIT_READERS,    /* as ALL_COUNTS, in the same case */
+    XYL_WAIT_READERS,    /* as ALL_COUNTS, if others read this seat's input
+                            where it lies; else for nothing */
     XYL_WAIT_WORD,       /* until word `value` is posted */
     XYL_WAIT_STRANDS,    /* until the seat's other strands are done */
     XYL_WAIT_SEGMENT     /* until segment `value` of the input is there */
@@ -119,11 +118,6 @@ static inline xyl_wait_t xyl_wait_count(uint32_t seat, uint32_t count)
 static inline xyl_wait_t xyl_wait_all(uint32_t count)
 {
     return (xyl_wait_t){XYL_WAIT_ALL_COUNTS, 0, count};
-}
-
-static inline xyl_wait_t xyl_wait_reader(uint32_t seat, uint32_t count)
-{
-    return (xyl_wait_t){XYL_WAIT_READER, seat, count};
 }
 
 static inline xyl_wait_t xyl_wait_readers(uint32_t count)

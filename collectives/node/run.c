@@ -58,10 +58,6 @@ may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     switch (step->wait.kind) {
     case XYL_WAIT_NOTHING:
         return 1;
-    case XYL_WAIT_READER:
-        if (piece->lies == NULL)
-            return 1;
-        /* fall through */
     case XYL_WAIT_COUNT:
         line = xyl_board_line(piece->slot, step->wait.seat);
         return xyl_board_get(node->board, &line->count) >=

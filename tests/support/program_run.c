@@ -396,7 +396,6 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     case XYL_WAIT_NOTHING:
         return 1;
     case XYL_WAIT_COUNT:
-    case XYL_WAIT_READER:
         return program_count(run, step->wait.seat, step->wait.value) != NULL;
     case XYL_WAIT_ALL_COUNTS:
     case XYL_WAIT_READERS:
@@ -426,7 +425,7 @@ static int see_all(program_run_t *run, strand_t *strand, uint32_t value,
 
 static int see(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
-    if (step->wait.kind == XYL_WAIT_COUNT || step->wait.kind == XYL_WAIT_READER)
+    if (step->wait.kind == XYL_WAIT_COUNT)
         return program_see(
             run, strand, program_count(run, step->wait.seat, step->wait.value));
     if (step->wait.kind == XYL_WAIT_ALL_COUNTS ||

@@ -537,8 +537,7 @@ int program_see(program_run_t *run, strand_t *strand, const post_t *post)
 int program_is_left_out(const program_run_t *run, const strand_t *strand,
                         const xyl_step_t *step)
 {
-    return (step->wait.kind == XYL_WAIT_READER ||
-            step->wait.kind == XYL_WAIT_READERS) &&
+    return step->wait.kind == XYL_WAIT_READERS &&
            program_shared(run, strand->seat) == NULL;
 }
 

@@ -99,7 +99,7 @@ static void bcast_direct_write(const xyl_problem_t *problem,
         xyl_node_bcast_segment(problem, program, segment,
                                problem->rank == problem->root);
     if (program->shares && problem->rank == problem->root)
-        xyl_node_until_read(program, XYL_BOARD_ALL, 1);
+        xyl_node_until_read(program, 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_bcast_direct = {

@@ -1,5 +1,7 @@
 /* Gather(v): every seat publishes its block, and the root copies out each block
- * as it comes. A seat whose block is read in its memory waits for the root. */
+ * as it comes. No block is read in its seat's memory: the root alone reads, so
+ * that would save the other seats' copies and no time, and they would wait for
+ * the root. */
 #include "collectives/node/programs/parts.h"
 
 static void gather_direct_write(const xyl_problem_t *problem,
@@ -13,16 +15,12 @@ static void gather_direct_write(const xyl_problem_t *problem,
         program->input_bytes = program->piece_bytes;
     } else {
         xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
-        program->shares = program->input_bytes != 0 &&
-                          xyl_node_shares(problem, xyl_problem_bytes(problem));
     }
     xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
                        xyl_problem_bytes(problem));
     if (problem->rank != problem->root) {
         xyl_node_publish(problem, program, xyl_in_send(0),
                          xyl_problem_bytes(problem), problem->root);
-        if (program->shares)
-            xyl_node_until_read(program, problem->root, 1);
         return;
     }
     if (!problem->is_in_place)
@@ -32,10 +30,6 @@ static void gather_direct_write(const xyl_problem_t *problem,
                       xyl_in_send(0), program->piece_bytes);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->root + i) % problem->ranks);
-    if (!program->shares)
-        return;
-    xyl_node_strand(program);
-    xyl_node_has_read(program, xyl_wait_strands(), 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_gather_direct = {

@@ -325,16 +325,12 @@ static inline void xyl_node_has_read(xyl_node_program_t *program,
     (void)xyl_node_signal(program, wait, xyl_post_count(count, XYL_BOARD_ALL));
 }
 
-/* This seat waits until `reader`, or (XYL_BOARD_ALL) every other seat, has
- * posted `count`, if its input is read in its own memory. */
+/* This seat waits until every other seat has posted `count`, if its input is
+ * read in its own memory. */
 static inline void xyl_node_until_read(xyl_node_program_t *program,
-                                       uint32_t reader, uint32_t count)
+                                       uint32_t count)
 {
-    (void)xyl_node_signal(program,
-                          reader == XYL_BOARD_ALL
-                              ? xyl_wait_readers(count)
-                              : xyl_wait_reader(reader, count),
-                          xyl_post_nothing());
+    (void)xyl_node_signal(program, xyl_wait_readers(count), xyl_post_nothing());
 }
 
 /* Ends a program, if inputs are read in their seats' memory: after `wait` this
@@ -348,7 +344,7 @@ static inline void xyl_node_end_reading(xyl_node_program_t *program,
     if (wait.kind == XYL_WAIT_STRANDS)
         xyl_node_strand(program);
     xyl_node_has_read(program, wait, count);
-    xyl_node_until_read(program, XYL_BOARD_ALL, count);
+    xyl_node_until_read(program, count);
 }
 
 /* ---- scan and exscan ---- */

@@ -75,7 +75,7 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
     if (!program->shares)
         return;
     step->post = xyl_post_count(2, XYL_BOARD_ALL); /* this seat has read all */
-    xyl_node_until_read(program, XYL_BOARD_ALL, 2);
+    xyl_node_until_read(program, 2);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_scatter_direct = {

@@ -90,7 +90,7 @@ static void scatter_direct_write(const xyl_problem_t *problem,
                       xyl_in_send(xyl_node_block_at(problem, problem->rank)),
                       program->piece_bytes);
     if (program->shares)
-        xyl_node_until_read(program, XYL_BOARD_ALL, 1);
+        xyl_node_until_read(program, 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatter_direct = {
