@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/noise.svg from the table of docs/measurements.md that names this
+"""Draws docs/noise.svg from the table of docs/lab/headlines.md that names this
 script: what noise does to a broadcast and to a reduction.
 
     python3 docs/noise.py >docs/noise.svg
@@ -27,7 +27,7 @@ OTHERS, OTHERS_NOISE = "#5b6470", "#c3c9d1"
 
 def rows():
     """(name, quiet and noisy broadcast, quiet and noisy reduction)"""
-    with open(os.path.join(HERE, "measurements.md"), encoding="utf-8") as file:
+    with open(os.path.join(HERE, "lab", "headlines.md"), encoding="utf-8") as file:
         lines = iter(file.read().split(MARK, 1)[1].splitlines())
     found = []
     for line in lines:
