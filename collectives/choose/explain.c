@@ -8,14 +8,19 @@
 #include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 
-enum { TEXT_BYTES = 256, RUNNERS_UP = 3, SEGMENTS_BYTES = 48 };
+enum {
+    TEXT_BYTES = 512,
+    LEVELS_BYTES = 128,
+    RUNNERS_UP = 3,
+    SEGMENTS_BYTES = 48
+};
 
 /* The algorithm, and its parameters. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;
-    char tree[XYL_ALGORITHM_TEXT_BYTES],
-        levels[TEXT_BYTES / 2] = "", segments[SEGMENTS_BYTES] = "";
+    char tree[XYL_ALGORITHM_TEXT_BYTES], levels[LEVELS_BYTES] = "",
+                                         segments[SEGMENTS_BYTES] = "";
     uint32_t radix;
     const char *within = xyl_choice_within(choice, &radix);
 
