@@ -232,14 +232,6 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     return status;
 }
 
-/* The functions that wait for requests look for persistent calls first. */
-static int take_persistent(const xmpi_call_t *call, xmpi_comm_t *comm,
-                           MPI_Request *request, xmpi_fate_t *fate_out)
-{
-    xmpi_waits_take(0);
-    return xmpi_persist(call, comm, request, fate_out);
-}
-
 void xmpi_pending_hasten(MPI_Request request)
 {
     pending_t *pending;
@@ -270,7 +262,7 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     if (form == XMPI_BLOCKING)
         return take_blocking(call, comm, fate_out);
     if (form == XMPI_PERSISTENT)
-        return take_persistent(call, comm, request, fate_out);
+        return xmpi_persist(call, comm, request, fate_out);
     *fate_out = XMPI_TAKEN;
     pending = pending_new();
     if (pending == NULL)

@@ -15,6 +15,9 @@ static int call_make(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 
     if (comm != NULL)
         fate = xmpi_comm_decide(comm, call->coll, form);
+    /* The functions that wait look for these requests from now on (wait.c). */
+    if (fate == XMPI_TAKEN && form != XMPI_BLOCKING)
+        xmpi_waits_take(0);
     if (fate == XMPI_TAKEN)
         code = xmpi_take(call, form, comm, request, &fate);
     if (xmpi_state.is_watched)
