@@ -8,6 +8,7 @@
 
 #include "collectives/device/reach.h"
 #include "collectives/device/staging.h"
+#include "collectives/device/team.h"
 #include "collectives/device/way.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
@@ -63,11 +64,6 @@ typedef struct device_state {
 static device_state_t *state_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_DEVICE];
-}
-
-xyl_device_team_t *xyl_device_of_team(const xylem_team_t *team)
-{
-    return team->attached[XYL_MODULE_DEVICE];
 }
 
 xyl_device_reach_t *xyl_device_reach_of(const xylem_context_t *context)

@@ -8,9 +8,6 @@
 #include "progress/exec/cuda/cuda.h"
 #include "runtime/core/team.h"
 
-/* State of the team, see way.h. */
-struct xyl_device_team *xyl_device_of_team(const xylem_team_t *team);
-
 /* Fills in the problem's fields on memory of GPUs, alike on all ranks; the
  * caller has filled in the others. */
 void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,

@@ -23,6 +23,7 @@
 #include "collectives/data/user_op.h"
 #include "collectives/device/device.h"
 #include "collectives/device/plan.h"
+#include "collectives/device/team.h"
 #include "collectives/device/way.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/boards.h"

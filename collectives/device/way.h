@@ -13,17 +13,6 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* A team's state, by its calls. */
-typedef struct xyl_device_team {
-    uint64_t calls;     /* in which ranks may ask, so far */
-    uint64_t reserved;  /* number up to which ranks do not */
-    uint64_t asks_from; /* and from which they do; 0: unknown */
-    int side_by_side;   /* as the word says: problem.h */
-    uint32_t seats;     /* the team's ranks on this node; 0: not counted yet */
-    struct xyl_device_staging *staging; /* NULL: not needed yet */
-    struct xyl_device_turn *turns; /* of operations that may use the staging */
-} xyl_device_team_t;
-
 xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
                                     const xylem_coll_args_t *args);
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collectives/device/device.h"
+#include "collectives/device/team.h"
 #include "collectives/device/way.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"

@@ -1,0 +1,26 @@
+/* What the module of GPUs knows of a team. */
+#ifndef XYL_COLLECTIVES_DEVICE_TEAM_H
+#define XYL_COLLECTIVES_DEVICE_TEAM_H
+
+#include <stdint.h>
+
+#include "collectives/data/modules.h"
+#include "runtime/core/team.h"
+
+/* A team's state, by its calls. */
+typedef struct xyl_device_team {
+    uint64_t calls;     /* in which ranks may ask, so far */
+    uint64_t reserved;  /* number up to which ranks do not */
+    uint64_t asks_from; /* and from which they do; 0: unknown */
+    int side_by_side;   /* as the word says: problem.h */
+    uint32_t seats;     /* the team's ranks on this node; 0: not counted yet */
+    struct xyl_device_staging *staging; /* NULL: not needed yet */
+    struct xyl_device_turn *turns; /* of operations that may use the staging */
+} xyl_device_team_t;
+
+static inline xyl_device_team_t *xyl_device_of_team(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_DEVICE];
+}
+
+#endif
