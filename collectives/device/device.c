@@ -578,7 +578,7 @@ static void device_context_ends(xylem_context_t *context)
 
 static void device_team_ends(xylem_team_t *team)
 {
-    xyl_device_team_t *state = xyl_device_of_team(team);
+    xyl_device_team_t *state = xyl_gpus_of_team(team);
 
     if (state->staging != NULL)
         xyl_device_staging_end(team, state->staging);

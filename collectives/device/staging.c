@@ -79,7 +79,7 @@ xyl_device_staging_t *xyl_device_staging_of(xylem_team_t *team,
                                             const xyl_cuda_library_t *library,
                                             int device)
 {
-    xyl_device_team_t *state = xyl_device_of_team(team);
+    xyl_device_team_t *state = xyl_gpus_of_team(team);
 
     if (state->staging == NULL)
         state->staging = staging_create(team, library, device);
@@ -114,7 +114,7 @@ int xyl_device_staging_use(xyl_device_staging_t *staging,
 
 void xyl_device_turn_wait(xylem_team_t *team, xyl_device_turn_t *turn)
 {
-    xyl_device_turn_t **link = &xyl_device_of_team(team)->turns;
+    xyl_device_turn_t **link = &xyl_gpus_of_team(team)->turns;
 
     while (*link != NULL)
         link = &(*link)->next;
@@ -124,12 +124,12 @@ void xyl_device_turn_wait(xylem_team_t *team, xyl_device_turn_t *turn)
 
 int xyl_device_turn_is(xylem_team_t *team, const xyl_device_turn_t *turn)
 {
-    return xyl_device_of_team(team)->turns == turn;
+    return xyl_gpus_of_team(team)->turns == turn;
 }
 
 void xyl_device_turn_leave(xylem_team_t *team, xyl_device_turn_t *turn)
 {
-    xyl_device_turn_t **link = &xyl_device_of_team(team)->turns;
+    xyl_device_turn_t **link = &xyl_gpus_of_team(team)->turns;
 
     if (!turn->is_waiting)
         return;

@@ -18,7 +18,7 @@ typedef struct xyl_device_team {
     struct xyl_device_turn *turns; /* of operations that may use the staging */
 } xyl_device_team_t;
 
-static inline xyl_device_team_t *xyl_device_of_team(const xylem_team_t *team)
+static inline xyl_device_team_t *xyl_gpus_of_team(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_DEVICE];
 }

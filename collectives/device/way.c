@@ -60,7 +60,7 @@ static int is_combined(const xylem_coll_args_t *args)
 /* The team's ranks on this node. */
 static uint32_t seats_of(xylem_team_t *team)
 {
-    xyl_device_team_t *state = xyl_device_of_team(team);
+    xyl_device_team_t *state = xyl_gpus_of_team(team);
     const xyl_levels_t *levels;
 
     if (state->seats != 0)
@@ -236,7 +236,7 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
                                     const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
-    xyl_device_team_t *state = xyl_device_of_team(team);
+    xyl_device_team_t *state = xyl_gpus_of_team(team);
     uint64_t number;
 
     if (goes_by_buffer(team, args))
@@ -283,12 +283,12 @@ int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args)
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     if (!goes_by_buffer(team, args) && may_ask(team, args))
-        xyl_device_of_team(team)->calls--;
+        xyl_gpus_of_team(team)->calls--;
 }
 
 void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word)
 {
-    xyl_device_team_t *state = xyl_device_of_team(team);
+    xyl_device_team_t *state = xyl_gpus_of_team(team);
 
     state->calls = state->reserved = number_in(word);
     state->asks_from = (word & they_ask) != 0 ? state->calls : 0;
@@ -327,7 +327,7 @@ void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
     problem->on_device = problem->off_device == NULL;
     problem->is_unasked = problem->on_device && goes_by_buffer(team, args);
     problem->side_by_side =
-        problem->on_device && xyl_device_of_team(team)->side_by_side;
+        problem->on_device && xyl_gpus_of_team(team)->side_by_side;
 }
 
 void xyl_device_outline_level(xylem_team_t *team, const xylem_coll_args_t *args,

@@ -509,7 +509,7 @@ enum { ASKING = 3, LONG_BYTES = 4096 };
 
 static uint64_t calls_counted(fabric_t *fabric, uint32_t rank)
 {
-    return xyl_device_of_team(fabric_world(fabric, rank))->calls;
+    return xyl_gpus_of_team(fabric_world(fabric, rank))->calls;
 }
 
 static xylem_status_t start_bcast(fabric_t *fabric, uint32_t rank, size_t count,
