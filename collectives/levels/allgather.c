@@ -1,6 +1,7 @@
 /* Allgather(v) in levels: the ranks of a node gather their blocks; the leaders
- * exchange the blocks of nodes, and broadcast the other nodes' within their
- * own. Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI 2006.
+ * exchange the blocks of nodes, and each broadcasts the blocks of other nodes
+ * within its own. Traff, Efficient allgather for regular SMP-clusters,
+ * EuroPVM/MPI 2006.
  *
  * Between leaders all blocks lie in node order. If RECV has that order, blocks
  * come to their places at once; if not, they come to a store, and from there to

@@ -40,8 +40,8 @@ int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
 
 /* ---- blocks ---- */
 
-/* A block's place in its buffer, and its bytes that go by levels: 0 if it is
- * longer than a slot, of problem.count bytes. */
+/* A block's place in its buffer, and its bytes that go by levels: 0 if the
+ * block is longer than a slot. A slot has problem.count bytes. */
 typedef struct block {
     uint64_t at, bytes;
 } block_t;
@@ -172,7 +172,7 @@ static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
     }
 }
 
-/* Each seat begins with itself, so that seats read different ones at a time. */
+/* Each seat reads from itself first, so that no two begin with the same one. */
 static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 {
     int is_out = stage->number == HAND_OUT;
@@ -248,8 +248,8 @@ static void add_within_node(xyl_han_t *han, uint32_t number)
 
 /* ---- between nodes ---- */
 
-/* All seats post sends and receives in the same order of nodes. So of all
- * messages that are left, the first is posted on both sides. */
+/* All seats post sends and receives in the same order of nodes. So the first of
+ * all messages that are left is posted on both sides. */
 static void write_exchange(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
@@ -280,7 +280,7 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
 
 /* ---- straight from rank to rank ---- */
 
-/* The lengths in `bytes` that go straight, 0 for others. NULL: no memory. */
+/* The lengths of blocks that go straight; 0 for others. NULL: no memory. */
 static const uint64_t *long_ones(xyl_han_t *han, const uint64_t *bytes)
 {
     uint64_t *array = xyl_han_array(han, han->problem.ranks);

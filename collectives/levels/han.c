@@ -242,7 +242,7 @@ static void add_bcast_plain(xyl_han_t *han)
 }
 
 /* 1: segments are sent on from a window on each node. The message is long
- * enough to detach, and the user has named nothing else. */
+ * enough to detach, and the user has named no other way within nodes. */
 static int is_relayed(const xyl_han_t *han)
 {
     const xyl_operation_t *operation = han->operation;
@@ -254,8 +254,9 @@ static int is_relayed(const xyl_han_t *han)
            xyl_operation_lane_bytes(operation, han->lane) != 0;
 }
 
-/* At most an hour or so. Ranks that share cores hold each other up for some
- * slices of the scheduler, so they wait longer. */
+/* The time before a rank asks for help, at most an hour or so. Ranks that share
+ * cores hold each other up for some slices of the scheduler, so they wait
+ * longer. */
 static uint64_t wait_ns(const xyl_han_t *han)
 {
     const xylem_context_t *context = han->operation->request.context;
@@ -438,8 +439,9 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
     return frame;
 }
 
-/* Adds the stages of all lanes, between those of an algorithm that does the
- * levels within this node on GPUs; it needs mirrors to be there. */
+/* Adds the stages of all lanes, and those of an algorithm that does the levels
+ * within this node on GPUs. The algorithm's `end` comes last, as it changes the
+ * mirrors' stages, too. */
 static void add_lanes_on_gpus(xyl_han_t *han, const xyl_call_t *call)
 {
     const xyl_node_level_t *level = han->choice->on_gpus->level;

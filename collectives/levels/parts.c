@@ -34,7 +34,7 @@ void xyl_han_find_seats(xyl_han_t *han)
     han->seats = (xyl_group_t){seats, levels->seat, ranks};
 }
 
-/* The seat that leads in turn `turn` on a node of `seats`. */
+/* The seat that leads in turn number `turn` on a node of `seats`. */
 static uint32_t seat_of(uint32_t turn, uint32_t seats)
 {
     return turn == XYL_HAN_LAST ? seats - 1 : turn % seats;
@@ -208,7 +208,7 @@ static xyl_layouts_t layouts_of_stage(const xyl_han_t *han,
                            layout_of_role(han, stage->writes)};
 }
 
-/* Takes the schedule. */
+/* Adds a stage that runs the schedule; frees the schedule. */
 static void add_schedule(xyl_han_t *han, const xyl_group_t *group,
                          xyl_schedule_t *schedule, const xyl_han_stage_t *stage)
 {

@@ -42,10 +42,10 @@ typedef struct xyl_han {
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* the seat that is the root of the node's stage */
-    xyl_stage_t *beside; /* relayed stage of the lane before; NULL: none */
-    /* Only if choice->on_gpus has the levels within this node: */
+    xyl_stage_t *beside; /* node stage of the last relayed lane; NULL: none */
+    /* Only if choice->on_gpus does the levels within this node: */
     xyl_han_net_t *nets; /* [lanes] */
-    void *level;         /* what its `begin` keeps for its `end` */
+    void *level;         /* kept by its level->begin for its level->end */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX
@@ -118,12 +118,12 @@ int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
  * end of the last. */
 int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out);
 
-/* Writes copies of a node's blocks: `out` of node order to their places, or
- * into node order. The schedule reads SEND and writes RECV. */
+/* Writes copies of a node's blocks from SEND to RECV: if `out`, from node order
+ * to their places; else from their places into node order. */
 void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
                          const xyl_han_blocks_t *nodes, uint32_t node, int out);
 
-/* Allocate buffers of the operation; each at most once. */
+/* Allocate a buffer of the operation. Each is called at most once. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);
 
@@ -149,8 +149,8 @@ xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
                               xyl_role_t reads, xyl_role_t writes);
 
 /* Adds a collective among the seats: through memory, or over the net if memory
- * has no room. The function sets `rank`, `ranks` and the node's part of
- * `problem`, whose arrays may be freed afterwards. */
+ * has no room. The function fills in `rank`, `ranks` and `node` of a copy of
+ * `problem`. The caller may free the problem's arrays afterwards. */
 void xyl_han_add_node(xyl_han_t *han, const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);
 

@@ -1,7 +1,7 @@
-/* Reduce_scatter(_block) in levels: the leader of a node combines its vectors,
- * gets the blocks of its node by a reduce_scatter of the leaders, and scatters
- * them. If ranks do not fill node after node, the leaders first bring the
- * blocks into node order.
+/* Reduce_scatter(_block) in levels: a node's leader combines the vectors of the
+ * node's ranks, gets the node's blocks by a reduce_scatter of the leaders, and
+ * scatters them. If ranks do not fill node after node, the leaders first bring
+ * the blocks into node order.
  *
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */

@@ -156,7 +156,7 @@ static void relay_open(xyl_relay_t *relay, uint64_t end)
     xyl_relay_help_receive(relay);
 }
 
-/* The gate of the node's stage: `piece` has a window. 1: it may leave that. */
+/* The gate of the node's stage: `piece` has a window. 1: it may leave it. */
 static int window_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_relay_t *relay = arg;

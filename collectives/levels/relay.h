@@ -38,19 +38,20 @@ typedef struct xyl_relay_spec {
     const xyl_levels_t *levels;
     uint32_t lane;     /* of the operation */
     uint32_t place;    /* 0: it leads; else how many seats precede it */
-    xyl_stage_t *node; /* runs a program below; NULL: no windows */
+    xyl_stage_t *node; /* runs a xyl_relay_program; NULL: no windows */
     uint64_t wait_ns;  /* to wait per place, before it asks; 0: never */
 } xyl_relay_spec_t;
 
 /* Adds a relay behind the node's stage, for a lane that is not empty. The relay
- * uses two numbers for its messages; it writes the message. */
+ * has two sequence numbers; stage->writes is the message. */
 xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
                                    const xyl_stage_spec_t *stage,
                                    const xyl_relay_spec_t *spec);
 
 /* The program of a broadcast within a node with relays. On the root's node the
- * root publishes segments; on others the net writes them into the window.
- * `has_relay`: of this seat. Selection does not offer these programs. */
+ * root publishes segments; on other nodes the net writes them into the window.
+ * `has_relay`: this seat has a relay. Selection does not offer these
+ * programs. */
 const xyl_algorithm_t *xyl_relay_program(int is_at_root, int has_relay);
 
 #endif

@@ -11,8 +11,9 @@
 enum {
     GAPS = 4,   /* between segments, after which one is missing */
     SOONER = 4, /* if the call before needed help */
-    /* Each question waits twice as long as the last one, up to LONGEST_NS, as
-     * no rank may have the segment for long; at most ASKED_MAX in vain. */
+    /* The wait before a question doubles until it is LONGEST_NS or more, as no
+     * rank may have the segment for long. A rank asks at most ASKED_MAX times
+     * in vain. */
     LONGEST_NS = 100000000,
     ASKED_MAX = 10000
 };
@@ -27,7 +28,7 @@ typedef enum word {
     DECLINE  /* I need no segments any more */
 } word_t;
 
-/* In place of `said` of a notice. */
+/* The content of `said` of a notice. */
 typedef struct saying {
     uint32_t word;
     uint32_t rank; /* of the team, that says it */
@@ -37,7 +38,7 @@ _Static_assert(sizeof(saying_t) <=
                    sizeof((xyl_notice_to_stage_t){.stage = 0}.said),
                "what relays say fits into a notice");
 
-/* Measures the gap between segments, which are missing later on a slow net. */
+/* Measures the usual gap between segments: it is longer on a slow net. */
 static void note_pace(xyl_relay_t *relay)
 {
     uint64_t now_ns = xyl_clock_now(xyl_relay_context(relay)->engine.clock);
@@ -277,7 +278,8 @@ static void help(xyl_relay_t *relay, uint32_t from, const saying_t *saying)
     xyl_relay_check(relay); /* the stage may have waited for this alone */
 }
 
-/* An offer that comes back has found no stage: its rank needs no segments. */
+/* An offer that comes back has found no stage: the rank that asked needs no
+ * segments any more. */
 static void relay_read(xyl_notice_reader_t *reader, xyl_notice_t *notice)
 {
     xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, reader, reader);

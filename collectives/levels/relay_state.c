@@ -23,7 +23,7 @@ void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge)
                        xyl_relay_place(relay, index));
 }
 
-/* 1: a piece is in the window: at most one segment per word of a slot. */
+/* A piece has at most as many segments as a slot has words. */
 int xyl_relay_has_piece(const xyl_relay_t *relay, uint64_t piece)
 {
     uint64_t first = piece * relay->segments;

@@ -17,8 +17,9 @@ enum {
 
 typedef struct xyl_relay xyl_relay_t;
 
-/* The leader of a child's node tells the parent's leader of each piece that its
- * node has: the net may complete a send before the receiver has the message. */
+/* A leader tells its parent in the tree of each piece that it has. A completed
+ * send does not say so: the net may complete it before the receiver has the
+ * message. */
 typedef struct xyl_relay_word {
     xyl_event_t event; /* first */
     xyl_relay_t *relay;
@@ -38,23 +39,23 @@ struct xyl_relay {
     xyl_relay_spec_t spec;
     xyl_tree_edges_t edges;
     char *buf;                 /* the message, if there is no window */
-    uint64_t pieces, segments; /* of a piece */
+    uint64_t pieces, segments; /* of the message; of a piece */
     xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
     xyl_relay_word_t own;    /* to the parent */
     xyl_relay_word_t *words; /* of the children, as in `edges` */
-    /* These members are set anew in each run: */
+    /* These members are set anew in each run, if nothing else is said: */
     uint64_t *ready; /* indexes that can be sent from here */
     uint64_t open;   /* there is a place for indexes below */
     uint64_t arrived, emitted, passed /* pieces that are let go */;
-    uint64_t seen;    /* of `arrived`, when the timer was started */
+    uint64_t seen;    /* `arrived` when the timer was started */
     uint64_t wait_ns; /* of the timer; longer after each question */
-    int asks;
-    int looks; /* the timer fired late; see looks_first */
+    int asks;         /* 1: it has asked, and takes the next offer */
+    int looks;        /* the timer fired late; see looks_first */
     uint64_t beats_seen, beats_answered; /* of the leader, at the last look */
     uint32_t asked;                      /* questions since a segment came */
     uint32_t helpers_used;
     uint64_t first_ns; /* when the first index had come */
-    uint64_t gap_ns;   /* between two, a mean over recent runs */
+    uint64_t gap_ns;   /* kept: between two, a mean over recent runs */
     xyl_timer_t timer;
     xyl_notice_reader_t reader;
 };

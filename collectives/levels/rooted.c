@@ -1,7 +1,7 @@
 /* Gather(v) and scatter(v) in two levels. The blocks of a node go between the
  * root and the node's leader in one message, a bundle, and between the leader
- * and its ranks by a gather or scatter of the node. Those of the root's own
- * node are gathered to, or scattered from, the user's buffer.
+ * and its ranks by a gather or scatter of the node. The blocks of the root's
+ * own node are gathered to, or scattered from, the user's buffer.
  *
  *   gather(v)    root's node     node gather
  *                other nodes     node gather ──▶ bundle
@@ -199,8 +199,9 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
         XYL_ACTION_NONE);
 }
 
-/* Long blocks come behind all bundles: a long block may have to wait for its
- * rank's part of a bundle, but no bundle for a long block. */
+/* Long blocks come behind all bundles: a long block may have to wait for a
+ * bundle with blocks of its rank's node, but no bundle waits for a long
+ * block. */
 static void write_root(const xyl_han_t *han, const void *arg,
                        xyl_schedule_t *schedule)
 {
@@ -366,7 +367,7 @@ static xyl_han_stage_t node_stage(const xyl_han_t *han)
         .is_apart = is_users && is_scatter(han)};
 }
 
-/* Sets the blocks of the side with all: SEND in a scatter, RECV in a gather. */
+/* Sets the blocks of the buffer that has all: SEND in a scatter, else RECV. */
 static void set_blocks(const xyl_han_t *han, xyl_problem_t *problem,
                        const uint64_t *bytes, const uint64_t *at)
 {
@@ -396,10 +397,11 @@ static void add_node(xyl_han_t *han)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-/* Adds the node's stage of a v form elsewhere: from seats into slots, or back.
- * The seats first tell each other lengths, for `lengths`; NULL: this seat needs
- * none. In the leader's problem blocks are as long as slots; but the stage
- * moves no more than the longest that a seat tells of. */
+/* Adds the stage of a v form on a node without the root: from seats into slots,
+ * or back. The seats first tell each other the lengths of their blocks;
+ * `lengths` gets them (NULL: this seat needs none). In the leader's problem
+ * blocks are as long as slots, but the stage moves no more than the longest
+ * block that a seat tells of. */
 static void add_slots(xyl_han_t *han, const lengths_t *lengths)
 {
     const xyl_han_stage_t stage = node_stage(han);

@@ -51,7 +51,7 @@ static void write_put_before(const xyl_han_t *han, const void *arg,
                         han->problem.count, XYL_ACTION_NONE);
 }
 
-/* Adds what `write` writes: of `from`, in `to`. */
+/* Adds the schedule that `write` writes; it reads `from` and writes `to`. */
 static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
                       xyl_role_t to)
 {
@@ -60,9 +60,9 @@ static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
     xyl_han_add_written(han, write, NULL, &stage);
 }
 
-/* 1: this rank is the leader in an exscan, whose result may overwrite its
- * contribution before it can be put behind. A copy is kept in SPARE, where the
- * sum of the node comes. */
+/* 1: this rank leads in an exscan. The node's exscan may overwrite the leader's
+ * contribution before that can be put behind the result, so the leader keeps a
+ * copy in SPARE, which becomes the sum of the node. */
 static int keeps_own(const xyl_han_t *han)
 {
     return xyl_han_leads(han) && !xyl_han_is_alone(han) && !is_inclusive(han) &&

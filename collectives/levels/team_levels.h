@@ -15,7 +15,7 @@ typedef struct xyl_levels {
     uint32_t seat;    /* this rank's, on its node */
     uint32_t largest; /* seats of the largest node */
     uint32_t *starts; /* [nodes + 1] in `order` */
-    uint32_t *helped; /* bits of lanes, of the progressing thread: relay_help */
+    uint32_t *helped; /* bits: lanes that needed help; progressing thread */
     uint32_t *order;  /* [ranks] node after node; NULL: the order of ranks */
     /* The nodes' switches; `ranks` is 0 if trees cannot gain by switches. */
     xyl_topology_map_t map;

@@ -3,7 +3,7 @@
 #include "collectives/levels/parts.h"
 #include "runtime/base/status.h"
 
-enum { LABELS = 64 * 16 /* beyond one per rank and piece, of any schedule */ };
+enum { LABELS = 64 * 16 /* of any schedule, beyond one per rank and piece */ };
 
 static void set_frame(xyl_han_t *han)
 {
@@ -15,7 +15,7 @@ static void set_frame(xyl_han_t *han)
         LABELS / XYL_TEAM_SEGMENT_TAGS + 1;
     operation->sequences = XYL_HAN_STAGES * han->sequences;
     xyl_operation_make_whole(operation);
-    operation->has_input = 1; /* all start when they are told to */
+    operation->has_input = 1; /* all ranks start when they are told to */
 }
 
 static void write_nothing(const xyl_han_t *han, const void *arg,
