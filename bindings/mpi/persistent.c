@@ -1,10 +1,10 @@
 /* Persistent collectives.
  *
- * The program holds a persistent receive of the host's, from this rank to
- * itself, that is never started. Its handle names the collective for the
- * binding, and is an inactive request for the host. So every function that
- * takes requests may take it; the functions that wait for requests, or test
- * them, look for it first (wait.c).
+ * The program holds the handle of a persistent receive of the host's, from this
+ * rank to itself, that is never started. For the binding the handle names the
+ * collective; for the host it is an inactive request. So every MPI function
+ * that takes requests takes the handle. The wrappers of functions that wait for
+ * requests or test them look for such handles first (wait.c).
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -18,14 +18,14 @@ enum { BUCKETS = 1024 };
 typedef enum phase {
     IDLE,
     ACTIVE,
-    OVER /* the program has not been told yet */
+    OVER /* the operation is over; no test or wait has told the program yet */
 } phase_t;
 
 struct xmpi_persistent {
     xmpi_plan_t plan;
     xylem_request_t *request; /* persistent_new clears from here on */
     xmpi_comm_t *comm;        /* held */
-    xmpi_tags_t *tags; /* its tag is of these; NULL: the team is its own */
+    xmpi_tags_t *tags; /* the team whose tag it has; NULL: `team` is its own */
     xylem_team_t *team;
     MPI_Request handle;
     xylem_coll_t coll;
@@ -40,7 +40,8 @@ struct xmpi_persistent {
 LIST_HEAD(list, xmpi_persistent);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list buckets[BUCKETS]; /* by handle */
-/* Calls that the program has freed under way; memory for other calls. */
+/* left_all: calls that the program has freed while they were under way.
+ * spare_all: memory for other calls. */
 static struct list left_all, spare_all;
 static _Atomic uint32_t count, left_count;
 

@@ -1,10 +1,12 @@
 /* Blocking and nonblocking calls.
  *
- * While a blocking call waits, it gives the host (the MPI library) a turn from
- * time to time, as the rank that it waits for may need a message of this rank.
+ * While a blocking call waits for another rank, it lets the host (the MPI
+ * library) progress from time to time: the other rank may need a message that
+ * this rank has sent by the host.
  *
- * A nonblocking call is a generalized request of the host's, so that every
- * function that takes requests can take it among others. hook.c completes it.
+ * A nonblocking call has a generalized request of the host's. So every MPI
+ * function that takes requests takes this one, too. hook.c runs the task that
+ * completes the request.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,8 +18,8 @@
 
 enum {
     CLOSE_TURNS_MAX = 1 << 20,
-    HASTY_TURNS = 4096, /* of xylem's, before the host waits */
-    HASTY_OF_HOST = 16  /* of these to one of the host's */
+    HASTY_TURNS = 4096, /* turns of xylem before the host waits */
+    HASTY_OF_HOST = 16  /* the host has one turn per so many of xylem's */
 };
 
 /* Unpacks the result and drops the plan; returns MPI's code. The plan of a
@@ -242,7 +244,8 @@ void xmpi_pending_hasten(MPI_Request request)
     pthread_mutex_lock(&pending_lock);
     pending = pending_find(request);
     pthread_mutex_unlock(&pending_lock);
-    /* The host frees `pending` when the program has waited for it. */
+    /* `pending` stays valid here: the host frees it in the wait that follows.
+     */
     for (; pending != NULL && turns < HASTY_TURNS &&
            atomic_load_explicit(&pending->is_active, memory_order_acquire);
          turns++) {

@@ -16,10 +16,11 @@
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
  * that every seat knows number and slot of each piece without asking. If no
- * seat alone knows how many pieces a call has, the seats tell each other in a
- * piece before (number.c). A piece with more payload than a slot's window has
- * the numbers of up to WINDOWS_MAX slots, and their windows. Nothing in a slot
- * is ever cleared: values begin with the number of their piece, and only grow.
+ * seat alone knows how many pieces a call has, the call has a first piece in
+ * which the seats find the number (number.c). A piece with more payload than a
+ * slot's window has the numbers of up to WINDOWS_MAX slots, and their windows.
+ * Nothing in a slot is ever cleared: values begin with the number of their
+ * piece, and only grow.
  *
  * Longer windows come from the node's pool (progress/shm/pool.h). The first
  * seat to begin a piece takes one, and says in the slot where it is, by a swap;
@@ -31,13 +32,13 @@
  * A piece may use its slot when all seats have retired the pieces that had the
  * slot before. Pieces wait for older ones of their own board only, so the
  * oldest can always go on, whatever other teams do. A seat that has done its
- * part leaves, and its data stays: seats may be as far apart as memory allows.
+ * part leaves the piece, and its data stays. So seats may be as far apart as
+ * memory allows.
  *
- * Windows of pieces in which a seat has failed come back when the last seat
- * leaves the board; those of a board with a seat that has died do not. Every
- * board has its reserve.
+ * If a call fails, the windows of its pieces return to the pool when the last
+ * seat leaves the board. If a seat has died, they never return.
  *
- * Called by the progressing thread, except where noted. */
+ * The progressing thread calls these functions, except where noted. */
 #ifndef XYL_COLLECTIVES_BOARD_H
 #define XYL_COLLECTIVES_BOARD_H
 
@@ -74,7 +75,7 @@ typedef struct xyl_board_line {
         struct {
             _Atomic uint64_t name; /* 0: the input is in the window */
             _Atomic uint64_t length;
-        } input; /* that is read where it lies */
+        } input; /* that other seats read in this seat's memory: share.c */
     };
 } xyl_board_line_t;
 
@@ -101,7 +102,7 @@ typedef struct xyl_board_extent {
     uint64_t before; /* bytes of the pool that all earlier pieces had */
     uint32_t stride; /* numbers that each piece takes */
     int is_pooled;   /* windows come from the pool */
-    int is_marked;   /* seats that call something else cannot begin */
+    int is_marked;   /* a seat begins a piece only if `user` has its own mark */
     int is_sparse;   /* a seat needs few cells of a window */
     uint64_t past;   /* hash of all calls: equal if seats called the same */
 } xyl_board_extent_t;
@@ -133,11 +134,12 @@ typedef struct xyl_board {
     uint64_t next;           /* the next piece's number */
     uint64_t past;           /* hash of all calls so far; use its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
-    uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* groups (bits) */
-    uint32_t groups_prepared;                        /* how many of these */
-    size_t reserve_prepared;                         /* bytes */
-    uint64_t pooled_bytes; /* of all windows of the pool so far */
-    uint64_t handed_bytes; /* of runs that this seat took for parcels */
+    /* Bits: consecutive slots' windows get memory in groups. */
+    uint64_t windows_prepared[XYL_BOARD_SLOTS / 64];
+    uint32_t groups_prepared; /* how many bits are set */
+    size_t reserve_prepared;  /* bytes */
+    uint64_t pooled_bytes;    /* of all windows of the pool so far */
+    uint64_t handed_bytes;    /* of runs that this seat took for parcels */
     /* This seat has retired all pieces below `done`, and those in `retired`. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
@@ -148,9 +150,9 @@ typedef struct xyl_board {
     struct xyl_node_stage *unnumbered; /* the first without numbers */
     unsigned polls_from;          /* place of the stage that is polled first */
     LIST_ENTRY(xyl_board) others; /* busy boards of the context */
-    struct xyl_board *next_left;  /* see node.c */
+    struct xyl_board *next_left;  /* see boards.h of node/ */
     uint64_t parent_key;          /* see kept.h */
-    int has_place;                /* in the directory, which this rank drew */
+    int has_place; /* this rank drew a place for the board; the same */
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, on a board whose windows have
@@ -195,8 +197,9 @@ static inline void xyl_board_take_again(xyl_board_t *board,
         xyl_board_slots_prepare(board);
 }
 
-/* 1: the piece may begin; *window_out: its window, or NULL. 0: seats that
- * retire pieces wake this seat. Every seat that begins a piece retires it. */
+/* 1: the piece begins; *window_out: its window, or NULL. The seat retires the
+ * piece later. 0: the piece may not begin yet; the caller tries again when a
+ * seat that retires pieces wakes this one. */
 static inline int xyl_board_begin(xyl_board_t *board,
                                   const xyl_board_extent_t *extent,
                                   uint64_t piece, char **window_out)
@@ -208,7 +211,8 @@ static inline int xyl_board_begin(xyl_board_t *board,
     *window_out = NULL;
     return 1;
 }
-/* The memory of a run of the pool; the seat that took it has told its name. */
+/* The memory of a run of the pool, whose name the seat that took the run has
+ * told this seat. */
 char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
@@ -292,8 +296,8 @@ static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
 
 /* The value by which a seat claims a word for its call: the slot's generation,
  * so that values grow, and the upper bits of `past`, so that a seat with a
- * different call finds the word claimed by another. Marks of seats that call
- * the same are equal, and even. */
+ * different call finds the word claimed by another. Seats that make the same
+ * call have equal marks. Bit 0 is left free: a posted word has it. */
 static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
 {
     return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |

@@ -1,7 +1,7 @@
-/* A function that changes a shared word repeats its swap until one succeeds, or
- * until the word leaves nothing to take. So other seats see a single access. A
- * swap fails only if the swap of another seat has succeeded, and a piece has a
- * bounded number of these. */
+/* A function that changes a shared word repeats its swap until the swap
+ * succeeds, or until the word has nothing to take. So other seats see a single
+ * access. A swap fails only if another seat's swap has succeeded, and a piece
+ * has a bounded number of successful swaps. */
 #include "collectives/board/pairs.h"
 
 #include <assert.h>
@@ -116,8 +116,8 @@ static uint64_t bit_of(uint32_t segment)
     return UINT64_C(1) << segment;
 }
 
-/* A word holds the low bits of the piece's number; no word keeps its value
- * until the same bits come again. */
+/* The word of a node: the low bits of the piece's number, and the two cells. No
+ * word keeps its value until the same bits of a number come back. */
 static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
 {
     return piece->number << NODE_AT | cells;
@@ -170,8 +170,9 @@ uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell)
             &piece->words->cells[(cell - 1) / XYL_PAIRS_CELLS_OF_WORD])));
 }
 
-/* Takes a free cell of the word whose bit is in `wanted`; 0: there is none, or
- * the word has no memory, as it is outside the window and has no run. */
+/* Takes a free cell of word `number`, one of those whose bits are in `wanted`.
+ * 0: none is free, or the word's cells have no memory, because they are outside
+ * the window and the word has no run. */
 static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
                              uint64_t wanted)
 {
@@ -210,8 +211,9 @@ static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
         piece->runs.give(piece->runs.arg, run_in(cells));
 }
 
-/* Takes a cell that any seat may use: one in the window, where each pair begins
- * to look at its own place, else one in a run. 0: none is free. */
+/* Takes a cell that any seat may use: one in the window, else one in a run. In
+ * the window different pairs begin to look at different words. 0: no cell is
+ * free. */
 static uint32_t cell_take(const xyl_pairs_piece_t *piece)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
@@ -299,8 +301,8 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
     return pairs->added == all_of(piece) && pairs->second == 0;
 }
 
-/* 1: no seat needs this one, and this one need not stay for cells that it has
- * put. */
+/* 1: this seat may leave: no other seat waits for it, and it need not look
+ * after the first cells that it has put into nodes. */
 static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
                                const xyl_pairs_t *pairs)
 {
@@ -323,8 +325,9 @@ static void pairs_pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         choose(pairs);
 }
 
-/* No work was found. Looks at all cells that the seat has put, then marks the
- * seat, and looks once more. */
+/* Called at the end of a pass without work. The seat first looks at all cells
+ * that it has put. If it still finds no work, it marks itself and makes one
+ * more pass; then it waits. */
 static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     if (!pairs->has_swept) {
@@ -428,7 +431,8 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
-/* Takes the partner's cell, if it is there, to combine this seat's input. */
+/* Takes the partner's cell, if it is there, to combine it with this seat's
+ * input. */
 static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
@@ -449,7 +453,8 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
-/* Has the input copied to the cell; 0: the segment waits for the next pass. */
+/* Has this seat's input copied to the cell. If `cell` is 0, the segment waits
+ * for the next pass. */
 static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 {
     pairs->look &= ~bit_of(pairs->segment);

@@ -8,25 +8,30 @@
  * its line, longer ones as its input in the piece's window. The programs say
  * which seat reads and combines what. No seat waits for its readers, because
  * the board keeps the window until all seats have retired the piece. There are
- * two exceptions. In an alltoall in rounds and in groups, seats use a place
- * again, after its readers. And if `shares` is set, other seats read a seat's
- * input in that seat's memory where they can see it, and the input is not
- * copied. That seat ends only when all have said that they read no more input;
- * every seat says so, whichever seats share.
+ * three exceptions:
+ * - Alltoalls in rounds, and groups, write a place of the window again. The
+ *   writer then waits for the readers of the place.
+ * - A seat that offers a block in its own memory (PEER) waits for the receiver.
+ * - If `shares` is set, the input of a seat may stay in that seat's memory, and
+ *   other seats read it there. A seat with such input ends when all seats have
+ *   said that they read no more input. Each seat says so in each such program.
  *
  * A block longer than a piece goes in several pieces. Piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
- * All seats take the same pieces, so all must know the longest block. Where
- * lengths vary, the seat that has a block hands it to the seat that wants it,
- * with its length (parcel.h), in one piece, and other seats need no lengths.
- * Alltoallv and alltoallw hand short blocks so, in a first piece, and longer
- * blocks go in later pieces. Their number follows from the longest block of
- * all; in the first piece each seat tells its own longest. Gatherv and scatterv
- * as one level of several have such a first piece, and hand nothing.
+ * All seats take the same pieces, so all must know the longest block. If each
+ * seat knows only the lengths of its own blocks, the collective has one of two
+ * forms:
+ * - A seat hands a block and its length to the receiver (parcel.h). The program
+ *   has one piece, and no third seat needs the length.
+ * - The program is cut late. In its first piece each seat tells the others its
+ *   longest block; the later pieces are cut for the longest of these. Alltoallv
+ *   and alltoallw also hand short blocks in the first piece. Gatherv and
+ *   scatterv have this form if they are one level of several.
  *
  * Offsets and counts are packed bytes. The functions that write a program
- * return no status: the program keeps the first error, which xyl_fail has said,
- * for xyl_node_program_status. A program belongs to one thread. */
+ * return no status: the program keeps its first error, whose text xyl_fail has
+ * stored, and xyl_node_program_status returns the error. A program belongs to
+ * one thread. */
 #ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
 #define XYL_COLLECTIVES_NODE_PROGRAM_H
 
@@ -44,24 +49,26 @@ enum {
 typedef enum xyl_step_kind {
     XYL_STEP_NOTHING,
     XYL_STEP_COPY,    /* to = from */
-    XYL_STEP_PUBLISH, /* to = from, for all of this seat's input; moves nothing
-                         where the others can read `from` where it lies */
-    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1;
-                         begins `turn` seats later, and goes on with first_seat
-                         at the end. `from` is the position for first_seat */
+    XYL_STEP_PUBLISH, /* to = from, for this seat's input; moves nothing if the
+                         other seats read the input in this seat's memory */
+    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1.
+                         The first operand is that of seat first_seat + turn;
+                         first_seat follows end_seat - 1. `from` is the
+                         position for first_seat */
     XYL_STEP_JOIN,    /* to = to op from */
     /* Steps from here on ignore `wait`, and wait as they need to. */
     XYL_STEP_CLAIM,   /* takes slices until none is left, slice i when all
                          counts are i + 1; combines as REDUCE, posts word i */
-    XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
-                         slice, in any order; the last seat to add to slice i
-                         posts word i. If the result is for one seat, that seat
-                         does not add */
+    XYL_STEP_COMBINE, /* adds `from` to sums in the window, slice by slice, in
+                         any order; the sums lie behind the inputs. The last
+                         seat to add to slice i posts word i. If one seat gets
+                         the result, that seat does not add */
     XYL_STEP_PAIR,    /* combines `from` of end_seat seats slice by slice, in
-                         pairs, and pairs with pairs; if they are not all seats,
-                         the seat that gets the result is not among them. Slice
-                         0 of the result lies at `to`, and cells lie behind. The
-                         last seat to combine slice i posts word i */
+                         pairs, and pairs with pairs. If the seat that gets the
+                         result does not take part, end_seat is the number of
+                         the others. The result lies at `to`, and the cells lie
+                         behind it. The last seat to combine slice i posts
+                         word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                          emits the slice */
     XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
@@ -101,8 +108,8 @@ typedef enum xyl_post_kind {
 typedef struct xyl_post {
     xyl_post_kind_t kind;
     uint32_t value;
-    uint32_t seat; /* the only seat that may wait for the post, or that gets a
-                      sum; XYL_BOARD_ALL: each seat */
+    uint32_t seat; /* the only seat that may wait for the post; of a sum: the
+                      only seat that gets it. XYL_BOARD_ALL: each seat */
 } xyl_post_t;
 
 static inline xyl_wait_t xyl_wait_nothing(void)
@@ -157,13 +164,13 @@ static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
 
 /* How a block goes from the seat that HANDs it to the seat that TAKEs it. A
  * program's writer decides it by the length of the block and the cells of the
- * program, so that both seats find the same form. If they expect different
- * lengths they may find different forms: the receiver finds the sender's length
- * where its own form has it, and fails.
+ * program, so that both seats find the same form. Seats that expect different
+ * lengths may find different forms. Then the receiver still finds the sender's
+ * length in the place that its own form gives it, and fails.
  *
- * By a line beside the slots that both seats know (xyl_parcel_line of the seat
- * in `to` of HAND, and in `from` of TAKE). The sender says the length there and
- * posts the line's own count:
+ * By a line beside the slots (xyl_parcel_line). `to` of HAND and `from` of TAKE
+ * name the seat whose line it is. The sender writes the length into the line
+ * and posts the line's own count:
  *
  * INLINE           The line has the block beside its length, to
  *                  XYL_PARCEL_SHORT bytes.
@@ -184,9 +191,8 @@ static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
  * BETWEEN_PEER     As PEER, by a line at the beginning of the cell, in which
  *                  an OFFER says where the block lies and how long it is. The
  *                  sender posts its seat's count once, for all its blocks.
- * TOLD_PEER        As BETWEEN_PEER. But the sender posts LENGTH by its own line
- *                  beside the slots, for all its receivers, and these find the
- *                  length and the count there. */
+ * TOLD_PEER        As BETWEEN_PEER, but length and count are in the sender's
+ *                  own line beside the slots (LENGTH), for all receivers. */
 typedef enum xyl_form {
     XYL_FORM_INLINE,
     XYL_FORM_CELL,
@@ -232,9 +238,9 @@ typedef struct xyl_step_sum {
     uint32_t cells;  /* PAIR: cells in all, with those of the node's pool */
 } xyl_step_sum_t;
 
-/* The bytes that a step moves in one piece. They begin `within` bytes from the
- * beginning of a block of `total` bytes. Piece k moves only those of them that
- * lie below total - k * piece_bytes. */
+/* The bytes that a step moves in one piece: [within, within + bytes) of what
+ * the piece takes of a block of `total` bytes. Piece k takes the block from
+ * k * piece_bytes on, and moves no bytes beyond the block's end. */
 typedef struct xyl_step_cut {
     uint64_t bytes, within, total;
 } xyl_step_cut_t;
@@ -246,9 +252,9 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* How much further on the bytes lie in an input that is read in its seat's
-     * memory than in the window, where a block has only a piece's bytes.
-     * PUBLISH: the bytes of `to`; all others: the bytes of `from`. */
+    /* The offset in an input that is read in its seat's memory, less the offset
+     * in the window, where each block has only one piece's bytes. PUBLISH: of
+     * the bytes of `to`; other steps: of the bytes of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -258,13 +264,13 @@ typedef struct xyl_step {
     uint32_t turn;                 /* REDUCE */
     /* The step waits for a result that others make of the inputs of all seats.
      * If the inputs are there and the seat that makes the result is held up,
-     * this seat goes on by itself. A COPY then combines the inputs, which gives
-     * the same bits. A REDUCE needs only the inputs. A NOTHING must have no
-     * post. */
+     * this seat does without the result: a COPY combines the inputs itself,
+     * with the same bits; a REDUCE reads the inputs anyway; a NOTHING, which
+     * must have no post, ends. */
     int or_itself;
     int takes_send; /* REDUCE: this seat's own operand is not published but lies
-                       at `within` of SEND; it is one of the first two, or SEND
-                       and RECV are apart */
+                       at `within` of SEND. The operand is one of the first two,
+                       or SEND and RECV do not overlap */
 } xyl_step_t;
 
 typedef struct xyl_node_program {
@@ -286,17 +292,20 @@ typedef struct xyl_node_program {
     int is_cut_late;
     uint32_t first_strands, first_steps; /* counts, of the first piece */
     uint64_t first_bytes; /* of the longest block that the first piece takes */
-    uint64_t largest;     /* bytes of the longest own block for other pieces */
-    uint64_t *told;       /* [seats] what each has told; NULL: it is not kept */
+    uint64_t largest;     /* bytes of the longest own block that the first piece
+                             does not take */
+    uint64_t *told; /* [seats] `largest` of each; NULL: nobody reads them */
     uint64_t room;  /* bytes for a block in a piece, or for a part of a handed
                        block; whole lines */
     uint64_t cells; /* bytes of each seat's cells, side by side in the window */
     uint64_t cell;  /* bytes of a cell */
-    uint64_t between; /* bytes of a cell between two seats, with its line, if
-                         seats also have their own cells; 0: all are alike */
+    uint64_t between; /* bytes of a cell between two seats, with its line, if a
+                         seat also has a cell of its own, of `cell` bytes; 0:
+                         all cells have `cell` bytes */
     uint64_t handed;  /* bytes that this seat hands */
-    int offers;       /* this seat offers blocks, or takes offered ones in an
-                         exchange: not run inside a call */
+    int offers;       /* this seat offers blocks, or takes offered blocks in an
+                         alltoall or a neighbor_allgather. Such a program does
+                         not run inside a call */
     uint32_t takes;   /* blocks that this seat reads in their senders' memory */
     uint64_t read_from;  /* blocks of so many bytes and more are offered; 0:
                             none is */
@@ -307,8 +316,8 @@ typedef struct xyl_node_program {
     /* The program's first word, and first byte of the window, in a piece. */
     uint32_t first_word;
     uint64_t window_at;
-    int ends_turns;    /* the program is a level: when it has moved enough, the
-                          net comes first, and then other stages */
+    int ends_turns; /* when the stage has moved enough bytes, the engine turns
+                       to the net, and then to other stages */
     uint32_t segments; /* per piece that come and go singly; 0: the collective
                           waits for all its input and emits all at its end */
     uint64_t segment_bytes;
@@ -338,15 +347,16 @@ xyl_node_program_status(const xyl_node_program_t *program)
     return program->status;
 }
 
-/* The program cannot be written, as xyl_fail has said. */
+/* Keeps the error if it is the program's first; xyl_fail has stored its text.
+ */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
 /* Moves the steps so far `send_at` bytes on in SEND, `recv_at` on in RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 
-/* Moves the program by `words` and by `bytes` in the window: programs before it
- * in the same piece have those. */
+/* Moves the program behind others of the same piece, which have the first
+ * `words` of the slot and the first `bytes` of the window. */
 void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
                            uint64_t bytes);
 
@@ -355,15 +365,15 @@ void xyl_node_program_move(xyl_node_program_t *program, uint32_t words,
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
 
-/* The first adds a step that tells all seats `largest`, the second a strand
- * that hears it from all seats. */
+/* Adds a step that tells all seats this seat's `largest`. */
 void xyl_node_tell(xyl_node_program_t *program);
+/* Adds a strand that waits until all seats have told theirs. */
 void xyl_node_hear(xyl_node_program_t *program);
 /* As xyl_node_cut, while the largest block of all seats is not known. The steps
  * written so far are the first piece; if there are none, this function adds
- * TELL and HEAR. Steps written later are for one more piece that has all of the
- * room, until the largest block is known. They have nothing in the window but
- * blocks side by side, of a piece's bytes each. */
+ * TELL and HEAR. Steps written later belong to the other pieces. Write them for
+ * one piece, in which each block has `room` bytes in the window; such blocks
+ * lie side by side there, and nothing else. xyl_node_cut_now adapts them. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
 /* Cuts the steps again, for the largest block, which is known now. May be
  * called any number of times. `largest` 0: the first piece is the only one. */

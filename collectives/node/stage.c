@@ -200,8 +200,8 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
     return 0;
 }
 
-/* Polls the stages of each board, at least one, until they have moved enough.
- */
+/* Polls the stages of each busy board. A board's turn ends after a stage that
+ * has moved enough bytes and lets the net come first (`ends_turns`). */
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;
@@ -272,7 +272,9 @@ static void reset(xyl_node_stage_t *node)
     node->state = XYL_NODE_NEW;
     node->is_skipped = node->has_helped = 0;
     node->enough = is_level ? node->limits->level_turn : UINT64_MAX;
-    /* To ask a GPU about its works takes longer than to call the net. */
+    /* Repeated polls delay the net, which matters most to a short message. A
+     * poll that asks a GPU for its works lasts longer than a call of the net.
+     */
     node->is_hasty =
         is_level && (stage->operation->bytes <= node->limits->level_first ||
                      xyl_collective_is_mirrored(stage->operation));
@@ -288,7 +290,8 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
-/* 1: no user waits for the stage: it passes on the operation's own memory. */
+/* 1: the user needs no result of the stage, which reads the operation's own
+ * memory for other ranks. */
 static int is_for_others(const xyl_stage_t *stage)
 {
     return stage->operation->detach.is_holding &&
@@ -381,8 +384,8 @@ static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
     return 0;
 }
 
-/* 1: `seat` has not posted in the piece. A seat that hands this one a single
- * block posts in a parcel's line, beside the seats' lines. */
+/* 1: `seat` has not posted in the piece. If the program begins with a block
+ * that this seat takes by a line, the sender posts in the parcel's line. */
 static int is_missing(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, uint32_t seat)
 {

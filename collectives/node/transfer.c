@@ -161,8 +161,8 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* Says in this seat's line what this seat calls, for seats that wait for the
- * line in a different call. Wakes no seat. */
+/* Writes this seat's call into its line and posts there. A seat that has made a
+ * different call and waits for the line then finds the difference. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -267,10 +267,11 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 }
 
 /* The time when a sender ends its wait for the receiver: `parcel_patience_us`
- * if the receiver has not come, `held_up_us` if the receiver reads. A sender
- * that also takes blocks, in a program that is not sparse, waits from its last
- * take for as long as its takes have lasted, within these limits. By then all
- * seats have come, and a receiver that is not held up has read its blocks. */
+ * after its offer if the receiver has not come, `held_up_us` if the receiver
+ * reads. A sender that also takes a block from each other seat waits after its
+ * last take for as long as its takes have lasted, within these limits. All
+ * seats have come by then, and a receiver that is not held up needs no longer
+ * for its own takes. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,
@@ -405,8 +406,8 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     return 1;
 }
 
-/* The count of the sender's seat if that is for all its blocks, else the
- * parcel's. */
+/* The count that the sender posts for this block: that of its line if it posts
+ * once for all its blocks, else the parcel's. */
 static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)

@@ -9,7 +9,7 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    /* Of one operation: over all lanes, and two of none. */
+    /* Of one operation: eight per lane, and two that belong to no lane. */
     XYL_STAGES_MAX = 8 * XYL_LANES_MAX + 2,
     XYL_SEGMENTS_MAX = 1 << 26
 };
@@ -30,7 +30,7 @@ typedef struct xyl_operation_params {
     void *arg;
 } xyl_operation_params_t;
 
-/* What the maker of an operation has done with it; functions may be NULL. */
+/* Functions of the maker of an operation; each may be NULL. */
 typedef struct xyl_operation_maker {
     /* Offers the idle operation to its maker's store, when the user has given
      * it up. 1: the store has taken the operation. */
@@ -38,18 +38,19 @@ typedef struct xyl_operation_maker {
     /* Makes an equal operation without callback, on the starting thread.
      * Returns owned, or NULL. No function: the operation does not detach. */
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
-    /* Releases what the maker has attached to it. */
+    /* Releases the data that the maker has attached to the operation. */
     void (*release)(struct xyl_operation *operation);
     /* Called before `keep` when the user has given up an operation that could
      * start again. */
     void (*given_up)(struct xyl_operation *operation);
 } xyl_operation_maker_t;
 
-/* What an observer is told of the runs (runtime/base/observer.h). */
+/* Data of the runs for the context's observer (runtime/base/observer.h). */
 typedef struct xyl_operation_record {
     const char *name; /* of the collective */
     uint64_t began;   /* when the run began, by the observer's time */
-    void *subject; /* argument of the observer's `ran`; NULL: no call of it */
+    void *subject;    /* argument of the observer's `ran`; NULL: `ran` is not
+                         called */
 } xyl_operation_record_t;
 
 /* The memory that an operation holds for other ranks when it detaches. */
@@ -60,12 +61,12 @@ typedef struct xyl_hold {
     uint32_t keepers;  /* how many stages have `may_keep` */
 } xyl_hold_t;
 
-/* Detaching (detach.h): the data that other ranks still need lie in the node's
- * windows, in memory of the stages, or in `copy`, which is one of the message.
- */
+/* Detaching (detach.h). The data that other ranks still need lie in the node's
+ * windows, in memory of the stages, or in `copy`, a copy of the message. */
 typedef struct xyl_operation_detach {
     xyl_hold_t hold;
-    uint64_t node_holds; /* bytes that the node's ranks hold for such a call */
+    uint64_t node_holds; /* bytes that all ranks of this node hold for the call,
+                            if it detaches */
     int is_holding;      /* `hold` is reserved: the run may detach */
     int is_detached;
     char *copy;
@@ -74,11 +75,13 @@ typedef struct xyl_operation_detach {
     struct xyl_operation *stand_ins, *next_stand_in;
 } xyl_operation_detach_t;
 
-/* Segments of the input that any thread of the user's releases: the thread puts
- * them on a list, and one task passes them to the progressing thread. */
+/* Segments of the input that threads of the user release, with
+ * XYLEM_FLAG_PARTS. A thread puts a segment on the list `released`, and one
+ * task passes the whole list to the progressing thread. */
 typedef struct xyl_operation_parts {
     int are_awaited;
-    int task_completes;   /* the task, under way, completes the operation */
+    int task_completes;   /* the operation has finished while the task was under
+                             way; the task completes it */
     struct xyl_part *all; /* [segments]; NULL unless they are awaited */
     xyl_queue_t released;
     _Atomic int is_queued;
@@ -88,7 +91,7 @@ typedef struct xyl_operation_parts {
 /* Segments of the result that the user is told of. */
 typedef struct xyl_operation_told {
     xylem_segment_fn on_segment;
-    uint32_t *segments; /* [segments] that it was not called for yet */
+    uint32_t *segments; /* [segments] those to call `on_segment` for */
     uint32_t count;
 } xyl_operation_told_t;
 
@@ -99,7 +102,7 @@ typedef struct xyl_operation_buffers {
     void *scratch, *spare;
     void *packed;    /* the inner stages work on it in place of the user's
                         buffers, and the outer ones translate */
-    size_t widening; /* bytes of `packed` for a byte of the user's; 0: 1 */
+    size_t widening; /* bytes of `packed` per byte of the user's; 0 means 1 */
     /* Mirrors of user memory that the processor does not touch: the stages work
      * on the mirrors (progress/exec/exec.h). Input and result in one buffer
      * have one mirror. */
@@ -129,12 +132,12 @@ typedef struct xyl_operation {
     int lanes_are_parts;
     uint32_t stages;
     uint32_t stages_left;
-    uint32_t tag;       /* matches the ranks' calls; 0: their order does */
+    uint32_t tag;       /* calls of the ranks match by the tag; 0: by order */
     uint32_t sequences; /* numbers that its stages use for their messages */
-    uint64_t number;    /* of this run among the team's calls (history.h); of a
-                           call with a tag: its first sequence number */
-    uint64_t past;      /* hash of the team's calls so far, this run included */
-    uint64_t mark;      /* see team.h */
+    uint64_t number; /* tag 0: of this run among the team's calls (history.h);
+                        else the run's first sequence number */
+    uint64_t past;   /* hash of the team's calls so far, this run included */
+    uint64_t mark;   /* see team.h */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* its output is the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
@@ -235,8 +238,8 @@ static inline size_t xyl_operation_users(const xyl_operation_t *operation,
                : bytes / operation->buffers.widening;
 }
 
-/* Makes an operation of at most one segment pass one through its stages, even
- * if it is empty. Called before stages are added. */
+/* Called before stages are added to an operation of at most one segment. Its
+ * stages then move exactly one segment, even if the message is empty. */
 void xyl_operation_make_whole(xyl_operation_t *operation);
 
 /* Bytes that go through a lane of consecutive segments. */

@@ -4,18 +4,18 @@
  *   slot     14 bits  the team, as the *receiver* numbers it: each rank hands
  *                     out its own slots and tells the members once, so that
  *                     making a team needs no agreement on a number
- *   source   20 bits  the sender's rank in the team; above the rank, in bits
- *                     that a smaller team leaves free, the mark: a hash of this
- *                     call and all before, so that a message matches no other
- *                     call; ranks that wait for long find the difference
- *                     (history.h)
- *   sequence 20 bits  the stage within the team, modulo 2^19: equal tags match
- *                     in order, so a wrap does no harm unless an operation is
- *                     still waiting when the team starts its 2^19th stage
- *                     after it; the upper half is for calls with tags (tags.h)
- *   segment  10 bits  modulo 1024: the segments in flight on an edge lie within
- *                     two windows; a double tree has every other segment in a
- *                     window
+ *   source   20 bits  the sender's rank in the team, and the mark in the bits
+ *                     above it that a team of this size leaves free. The mark
+ *                     is a hash of this call and all before, so that a message
+ *                     matches no other call; ranks that wait for long find the
+ *                     difference (history.h)
+ *   sequence 20 bits  the upper half is for calls with tags (tags.h). The lower
+ *                     19 bits number the stages of the team. Numbers come again
+ *                     after 2^19 stages. That does no harm, as equal tags match
+ *                     in order, unless a stage then still waits for a message
+ *   segment  10 bits  modulo 1024. All segments in flight on an edge lie within
+ *                     two windows, and only every other one belongs to the edge
+ *                     if the tree is double, so they have different values
  */
 #ifndef XYL_RUNTIME_CORE_TEAM_H
 #define XYL_RUNTIME_CORE_TEAM_H
@@ -100,10 +100,10 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
 }
 
 /* The memory of a team of at most `ranks_max` ranks, with world_ranks and
- * peer_slots for the caller to fill in; 0: the world team, which has neither. A
- * rank reserves this memory before it agrees with the others on the team, and
- * then needs no more memory to make the team. NULL: no memory; the error text
- * says so. */
+ * peer_slots for the caller to fill in. `ranks_max` 0: of the world team, which
+ * has neither array. A rank reserves this memory before it agrees with the
+ * others on the team, and then needs no more memory to make the team. NULL: no
+ * memory; the error text says so. */
 xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max);
 /* Gives up memory that has not become a team; NULL is allowed. */
 void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team);

@@ -5,17 +5,17 @@
  * where that happens tells the team's other ranks the status, the rank that has
  * caused the failure, and a text. Every operation of the team that is under way
  * on a rank then fails with this status, and each later one as it starts. A
- * rank that has done its part of an operation may have completed it before it
- * is told. Keys, which are used once, tell teams apart; the slot of a failed
- * team is not used again.
+ * rank that hears of the failure late may have completed the operation before.
+ * No later message is taken for one of a failed team: a team's key is used once
+ * in the job, and the slot of a failed team is not used again.
  *
- * The progressing thread, except where noted. */
+ * The progressing thread calls these functions. */
 #ifndef XYL_RUNTIME_FAULTS_FAILURE_H
 #define XYL_RUNTIME_FAULTS_FAILURE_H
 
 #include "runtime/core/context.h"
 
-/* A team fails as it is made if a rank of it is dead. */
+/* The module fails each new team that has a dead rank. */
 extern const xyl_module_t xyl_failures_module;
 
 /* Fails the team and tells its other ranks, unless it has failed before. `rank`
@@ -36,12 +36,15 @@ void xyl_failure_unmade(struct xylem_team *parent, uint32_t number);
 void xyl_failure_inherit(struct xylem_team *team,
                          const struct xylem_team *parent, uint32_t number);
 
-/* The context is about to end: ranks that die from here on are not spoken of,
- * as they may have passed the last fence before this one. */
+/* The context is about to end. From here on this rank neither logs a death nor
+ * tells other ranks of it: a rank that seems dead may have passed the last
+ * fence earlier, and ended. */
 void xyl_failure_expect(xylem_context_t *context);
-/* `peer` is dead: its teams fail in the ready phase. From any function. */
+/* Notes that `peer` is dead. The teams of `peer` fail later, in the engine's
+ * phase ready, so this may be called anywhere, even in a callback of the net.
+ */
 void xyl_failure_suspect(xylem_context_t *context, uint32_t peer);
-/* Does the work of that phase at once. */
+/* Fails the teams of all suspected peers now. */
 void xyl_failure_look(xylem_context_t *context);
 /* xyl_failure_suspect as the net calls it; `arg` is the context. */
 void xyl_failure_of_peer(void *arg, uint32_t peer);
