@@ -29,7 +29,7 @@ enum {
     WHOLE = XYL_COPY_FILL, /* kinds before it are one copy in a call */
     SLOTS = XYL_DIRECTORY_SLOTS,
     PLACES_ALIGN = 256,
-    LEADER_LINES = 1, /* places before those of ranks: the sum's */
+    LEADER_LINES = 1, /* places before the ranks' places: the sum's */
     STAGED_MAX = XYL_DIRECTORY_RANKS_MAX - 1
 };
 

@@ -12,7 +12,7 @@
  * there. Only memory that cannot be exported (elements with gaps, memory of
  * pools, managed memory, the host's) is copied to a buffer that can, and back.
  *
- * All ranks have the same bits, those of the order of ranks.
+ * Inputs are combined in the order of ranks, so all ranks get the same bits.
  *
  * Messages are cut into a part for each worker. A worker moves the blocks that
  * come from its GPU, and reduces those whose results lie there.
@@ -334,7 +334,7 @@ static void write_moves(writer_t *writer)
     }
 }
 
-/* ---- which ---- */
+/* ---- the writer of a collective's tasks ---- */
 
 typedef void (*write_fn)(writer_t *writer);
 

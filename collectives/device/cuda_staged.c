@@ -10,9 +10,9 @@
  *   cuda_gsb_btb  the first among the ranks that share a GPU, the second among
  *                 their leaders
  *
- * One code runs all three: ranks are in one group, or in a group for each rank,
- * or for each GPU. The first rank of a group, counted from the root on, leads
- * it. A leader's room has a place for its sum, one for the sum of another
+ * The same code runs all three: ranks are in one group, in a group for each
+ * rank, or in one for each GPU. The first rank, counted from the root on, leads
+ * a group. A leader's room has a place for its sum, one for the sum of another
  * leader, and one for each member's copy. For the barriers between phases the
  * thesis has directories of flags. */
 #include "collectives/data/description.h"

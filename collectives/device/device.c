@@ -1,6 +1,7 @@
-/* Exports each own allocation once, and opens each allocation of another rank
- * once: both take longer than a short collective. An allocation's number, which
- * its process never uses again, tells it from an older one at its address. */
+/* A rank exports each of its allocations once, and opens each allocation of
+ * another rank once: both take longer than a short collective. An allocation's
+ * number, which its process never uses again, tells it from an older one at its
+ * address. */
 #include "collectives/device/device.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ typedef struct opened {
     int device;
     uint64_t base, bytes, buffer;
     uint64_t used;  /* state.calls at the last use; 0: no work has used it */
-    uint64_t works; /* state.works then: only later works use it */
+    uint64_t works; /* state.works then; works that began later use it */
     int is_gone;    /* its owner has freed it, or died */
 } opened_t;
 
@@ -240,8 +241,8 @@ static void works_settle(device_state_t *state)
 }
 
 /* Closes freed memory of `owner` in whose place the allocation `name` lies now:
- * until then the driver does not open the new allocation. Works still use the
- * freed memory if their call has failed on its owner, but not here yet. */
+ * until then the driver does not open the new allocation. Works use the freed
+ * memory still if their call has failed on `owner`, but not here yet. */
 static void opened_close_gone(device_state_t *state, uint32_t owner,
                               const xyl_device_name_t *name)
 {
@@ -320,8 +321,9 @@ static int is_open(const opened_t *opened, uint32_t owner, int device,
 }
 
 /* Opens an allocation. The driver may have too much open, or refuse a second
- * device: then closes unused memory of the owner, or else waits for all works
- * and closes memory of all ranks, and tries again. 0, or an error. */
+ * device. Then this function closes unused memory of the owner and tries again;
+ * then it waits for all works, closes memory of all ranks, and tries once more.
+ * 0, or an error. */
 static int opened_map(device_state_t *state, const xyl_device_name_t *name,
                       opened_t *opened)
 {

@@ -17,7 +17,7 @@ void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
 typedef struct xyl_device_name {
     uint64_t base, bytes; /* of the allocation, in its owner's memory */
     uint64_t buffer;      /* the allocation's number, there */
-    uint64_t offset;      /* of the buffer */
+    uint64_t offset;      /* of the buffer, in the allocation */
     uint8_t handle[XYL_CUDA_HANDLE_BYTES];
 } xyl_device_name_t;
 
@@ -28,39 +28,42 @@ uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device);
 
 /* Names the buffer at `address`, of an allocation that can be exported. 0, or
- * an error of the library. The progressing thread, as for all that follow. */
+ * an error of the library. The progressing thread calls this function and all
+ * that follow. */
 int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out);
 
-/* An allocation that other ranks may still have open, though its owner has
- * freed it since it named it. Travels between ranks. */
+/* An allocation that its owner has named and then freed. Other ranks may still
+ * have it open. Travels between ranks. */
 typedef struct xyl_device_freed {
     uint64_t base, buffer; /* buffer 0: none */
 } xyl_device_freed_t;
 
-/* A call names two allocations at most, so it can tell more than it names. */
+/* A call names two allocations at most, and can tell that more are freed. */
 enum { XYL_DEVICE_FREED_MAX = 3 };
 
-/* Finds freed allocations in this call; each is told once. */
+/* Finds freed allocations for this call's offer; each is told once. */
 void xyl_device_find_freed(xylem_context_t *context,
                            const xyl_cuda_library_t *library,
                            xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX]);
-/* Closes what rank `owner` of the job has freed, as soon as no work uses it. */
+/* Closes the allocation that rank `owner` of the job has freed, as soon as no
+ * work uses it. */
 void xyl_device_forget(xylem_context_t *context, uint32_t owner,
                        const xyl_device_freed_t *freed);
 
 /* Opens the buffer that rank `owner` of the job has named, for the works on
  * `device` that `exec` begins next. Returns its address; NULL: it cannot be
- * opened, which is logged. The allocation stays open until another needs its
- * place, or lies in its memory, but at least until these works have ended. */
+ * opened, which is logged. The allocation stays open until another one needs
+ * its place in the table or lies at its address, but at least until these works
+ * have ended. */
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
                       int device, const xyl_device_name_t *name,
                       xyl_exec_t *exec);
 
 /* 1: the buffer can be opened; 0: *why_out says why not. Logs nothing, and
- * leaves open only what was open. */
+ * closes the memory again if no work has used it. */
 int xyl_device_opens(xylem_context_t *context,
                      const xyl_cuda_library_t *library, uint32_t owner,
                      int device, const xyl_device_name_t *name,
@@ -74,9 +77,9 @@ void *xyl_device_room_take(xylem_context_t *context,
                            const xyl_cuda_library_t *library, int device,
                            size_t bytes);
 void xyl_device_room_give(xylem_context_t *context, void *memory);
-/* Gives back the memory of a call that has failed. Works of ranks that have not
- * heard of it may still use the memory, so no call gets it again: the driver
- * keeps it while others have it open. */
+/* Gives the memory of a call that has failed back to the driver. Works of ranks
+ * that have not heard of the failure may still use the memory, so no call gets
+ * it again: the driver keeps it while others have it open. */
 void xyl_device_room_drop(xylem_context_t *context, void *memory);
 
 extern const xyl_module_t xyl_device_module;

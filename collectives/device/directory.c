@@ -134,8 +134,9 @@ static void begin_whole(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     begin_copy(run, &copy);
 }
 
-/* Begins the next chunk of a flow, at `place` of ring `ring`: a rank's, or the
- * result's (ranks), in which the result comes round after round. */
+/* Begins the next chunk of a flow, at `place` of ring `ring`. This is the ring
+ * of that rank or, if `ring` is the number of ranks, the result's ring, through
+ * which the result goes round after round. */
 static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
                         xyl_copy_kind_t kind, uint32_t ring, uint64_t place)
 {
@@ -261,7 +262,8 @@ static unsigned member_ready(xyl_directory_run_t *run)
     return 1;
 }
 
-/* Keeps `state`: the leader may not have seen yet how the last copy ended. */
+/* Leaves, and keeps `state`: the leader may not have seen yet how the last copy
+ * ended. */
 static unsigned member_leave(xyl_directory_run_t *run, xyl_copy_state_t state)
 {
     if (run->under_way != 0)
@@ -528,7 +530,7 @@ static void leader_presets(xyl_directory_run_t *run)
     }
 }
 
-/* Allows each mechanism one copy, or what its copies in the gather allow. */
+/* Allows each mechanism one copy, or as many as those in the gather allow. */
 static void leader_allow_first(xyl_directory_run_t *run)
 {
     uint32_t ipc = run->completed[XYL_COPY_IPC];

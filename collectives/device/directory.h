@@ -27,7 +27,7 @@
  * recalled: both copies write the same bytes, and the first to end sets the
  * flag, by one swap.
  *
- * This code only knows words in memory that the ranks of a node share. The
+ * This module knows only words in memory that the ranks of a node share. The
  * caller begins the copies and reports their ends, in any order. The result
  * goes round in its ring: a rank that joins late takes the next chunk first,
  * and the earlier chunks in the next round.
@@ -179,7 +179,7 @@ typedef struct xyl_directory_run {
     uint32_t waiting[XYL_DIRECTORY_RANKS_MAX]; /* ranks Ready To Send */
     uint32_t waiting_first, waiting_end;
     int is_reassigned;
-    int owes_own, owes_kernel; /* that copy, the kernel have not ended */
+    int owes_own, owes_kernel; /* its own copy, its kernel have not ended */
     int has_begun_kernel;
     xyl_directory_flow_t publish;
     uint64_t publish_end;
@@ -190,8 +190,8 @@ int xyl_directory_is_free(const xyl_directory_t *directory, uint64_t number);
 void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
                          const xyl_directory_call_t *call);
 /* Does what can be done now; returns how much that was. Sets run->is_over when
- * this rank has no further part. Begins at most one chunk: the ends of chunks
- * that begin together are seen together, so that none would follow another. */
+ * this rank has no further part. Begins at most one chunk: chunks that begin
+ * together are seen to end together, and would make no pipeline. */
 unsigned xyl_directory_go(xyl_directory_run_t *run);
 /* The caller reports the end of a copy that the run has begun. */
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,

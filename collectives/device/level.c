@@ -1,9 +1,9 @@
 /* The levels within a node of a reduce or allreduce on several nodes, if the
- * node's ranks have their buffers in memory of GPUs that reach one another.
- * Segment by segment a lane's leader has a kernel combine the inputs of all
- * seats where they lie, into pinned memory, which the stages between nodes
- * read; and has another one copy what these have brought to all seats that get
- * a result.
+ * node's ranks have their buffers in memory of GPUs that reach one another. For
+ * each segment a lane's leader begins two kernels. The first one combines the
+ * inputs of all seats where they lie, into pinned memory, which the stages
+ * between nodes read. The second one copies the result of these stages to all
+ * seats that get it.
  *
  *   gpu up ──▶ net up ──▶ net down ──▶ gpu down            directly
  *   gpu up ──▶ mirror ──▶ node ──▶ net ... node ──▶ mirror  else
@@ -74,7 +74,9 @@ typedef struct level_stage {
 typedef struct lane {
     uint32_t leader;          /* seat */
     level_stage_t *up, *down; /* down NULL: the seat writes no results */
-    /* Of the leader, with what the last stage between nodes feeds otherwise. */
+    /* Of the leader: its stages between nodes. If the node does not go
+     * directly, `behind_net` follows the last one, and `behind_up` follows
+     * `up`. */
     xyl_stage_t *net_first, *net_last, *behind_net;
     xyl_stage_t *behind_up;
 } lane_t;
@@ -86,7 +88,8 @@ struct level {
     lane_t *lanes;
     uint32_t lane_count;
     uint32_t kernels; /* of a stage under way, at most */
-    int is_unsuited;  /* this call's segments go singly to or from its user */
+    int is_unsuited;  /* segments go singly to or from the user, or a stage
+                         cannot be left out */
     int is_started, is_settled; /* this run */
     uint32_t come;              /* seats, in their order */
 };
@@ -491,7 +494,7 @@ static void add_offer(xyl_han_t *han, level_t *level)
         offer->level = level;
 }
 
-/* Each seat publishes its own, and stays while it looks at others'. */
+/* Each seat publishes its offer, and stays while it looks at the others'. */
 static void write_names(const level_t *level, xyl_node_program_t *program)
 {
     xyl_step_t *step;
@@ -583,7 +586,8 @@ static void level_begin(xyl_han_t *han)
     add_names(han, level);
 }
 
-/* The operation's segments in one of a level's: about device_chunk bytes. */
+/* How many segments of the operation make one of the level's: up to
+ * device_chunk bytes. */
 static uint32_t grain_of(const xyl_operation_t *operation, uint32_t lane)
 {
     uint64_t bytes = xyl_operation_lane_bytes(operation, lane) / SHARES;
@@ -645,7 +649,7 @@ static level_stage_t *stage_add(xyl_han_t *han, level_t *level, uint32_t lane,
     return stage;
 }
 
-/* The stage before all others of the lane, and the one behind the net's. */
+/* Adds the stage before all others of the lane, and that behind the net's. */
 static void lane_add(xyl_han_t *han, level_t *level, uint32_t number)
 {
     xyl_operation_t *operation = han->operation;

@@ -79,8 +79,8 @@ typedef struct xyl_device_design {
     /* NULL, or adds stages that do a phase's work in place of tasks; returns
      * the last one, a node stage, which is skipped if the phase is. */
     xyl_stage_t *(*add_phase)(struct xyl_han *han, xyl_device_plan_t *plan);
-    /* Makes the memory that the rank needs beside its room. 0: there is none.
-     * NULL: it needs none. */
+    /* Makes the memory that the rank needs beside its room. 0: there is no
+     * memory. NULL: the rank needs none. */
     int (*prepare)(xyl_device_plan_t *plan);
     int is_dynamic;
 } xyl_device_design_t;
@@ -138,15 +138,16 @@ xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
 void xyl_device_stages_add(struct xyl_han *han,
                            const xyl_device_design_t *design);
 
-/* Fills in what a run needs to know of the call: all but the sides, and
- * members for stages. */
+/* Fills in the plan's members about the call; neither the sides nor the members
+ * for stages. */
 void xyl_device_plan_fill(struct xyl_han *han, xyl_device_plan_t *plan,
                           const xyl_problem_t *problem);
-/* Fills in this rank's offer of a run. */
+/* Fills in this rank's offer for a run. */
 void xyl_device_offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer);
 
-/* Finds the call's way, once in each run, when all offers are there; and sets
- * it: skips stages, takes mirrors. */
+/* The first function finds the call's way, once in each run, when all offers
+ * are there. The second one does so and follows the way: it skips stages, and
+ * takes mirrors. */
 xylem_status_t xyl_device_way_find(xyl_device_plan_t *plan);
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
@@ -173,7 +174,7 @@ int xyl_device_has_tasks(xylem_coll_t coll);
 
 /* ---- level.c ---- */
 
-/* The levels within a node that its GPUs can do, of calls on several nodes. */
+/* Collectives on several nodes whose levels within a node GPUs can do. */
 #define XYL_DEVICE_LEVEL_COLLS (XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE))
 extern const xyl_node_level_t xyl_device_level;
 

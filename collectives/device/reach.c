@@ -1,8 +1,8 @@
 /* Each rank says in its offer which GPUs its own GPU has been seen to reach. A
- * call goes on mirrors if not all its GPUs say so of one another; in it each
- * rank opens memory of each GPU of which it knows nothing. So the first call of
- * ranks that have several GPUs goes on mirrors, and the next ones directly if
- * they can. */
+ * call goes on mirrors unless the offers say of all its GPUs that they reach
+ * one another; in such a call each rank opens memory of each GPU of which it
+ * knows nothing. So the first call of ranks that have several GPUs goes on
+ * mirrors, and the next ones directly if they can. */
 #include "collectives/device/reach.h"
 
 #include <string.h>

@@ -66,7 +66,7 @@ static void device_start(xyl_stage_t *stage)
 
 /* ---- publish ---- */
 
-/* The address of a byte of the side: elements may begin with a gap. */
+/* The address of the side's first byte: elements may begin with a gap. */
 static char *side_address(const xyl_device_side_t *side)
 {
     if (side->layout == NULL)
@@ -328,10 +328,10 @@ static xylem_status_t length_compare(uint32_t rank, const char *does,
                     rank, does, said, known);
 }
 
-/* Fails the call as a message of a wrong length would, before a kernel can
- * leave a buffer. If blocks differ, the rank has told the length of its block
- * for this rank. Else all inputs are equally long, and all ranks know how long
- * each result of a reduce_scatter is. */
+/* Fails the call as a message of a wrong length would, before a kernel reads or
+ * writes past a buffer. If blocks differ, the rank has told how long its block
+ * for this rank is. Else all inputs are equally long, and all ranks know how
+ * long each result of a reduce_scatter is. */
 static xylem_status_t lengths_check_of(const xyl_device_plan_t *plan,
                                        uint32_t rank)
 {

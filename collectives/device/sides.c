@@ -10,8 +10,8 @@ static int is_root(const xyl_problem_t *problem)
 
 /* ---- blocks that differ ---- */
 
-/* Fills in one side of the cells, from the lowest block on; returns its
- * place. */
+/* Fills in one side of the cells, with places from the lowest block on; returns
+ * the place of that block. */
 static uint64_t cells_fill(const xyl_problem_t *problem, const uint64_t *counts,
                            const uint64_t *displs, xyl_device_cell_t *cell,
                            int sends, uint64_t *bytes_out)
@@ -115,7 +115,7 @@ static int blocks_find(xyl_device_plan_t *plan, const xyl_problem_t *problem)
     return 1;
 }
 
-/* ---- any ---- */
+/* ---- blocks of one length; all collectives ---- */
 
 static void sides_alike(xyl_device_plan_t *plan, const xyl_problem_t *problem)
 {

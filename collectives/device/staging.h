@@ -1,6 +1,6 @@
 /* The memory that ranks of a team on one node share for designs that copy by
  * two mechanisms: the directory, and the CPU shared buffer, which is pinned.
- * The first call that needs it makes it. */
+ * The first call that needs this memory makes it. */
 #ifndef XYL_COLLECTIVES_DEVICE_STAGING_H
 #define XYL_COLLECTIVES_DEVICE_STAGING_H
 
@@ -16,7 +16,7 @@ typedef struct xyl_device_staging {
     uint64_t number; /* of the last collective that has begun */
 } xyl_device_staging_t;
 
-/* The team's staging; NULL: no memory. The progressing thread; _use, too. */
+/* The team's staging; NULL: no memory. The progressing thread. */
 xyl_device_staging_t *xyl_device_staging_of(xylem_team_t *team,
                                             const xyl_cuda_library_t *library,
                                             int device);
@@ -24,7 +24,7 @@ xyl_device_staging_t *xyl_device_staging_of(xylem_team_t *team,
 void xyl_device_staging_end(xylem_team_t *team, xyl_device_staging_t *staging);
 
 /* Begins `call`, and fills in its number. 0: the collective before is not over
- * yet on other ranks. */
+ * yet on other ranks. The progressing thread. */
 int xyl_device_staging_use(xyl_device_staging_t *staging,
                            xyl_directory_call_t *call,
                            xyl_directory_run_t *run);
@@ -39,7 +39,7 @@ typedef struct xyl_device_turn {
 
 void xyl_device_turn_wait(xylem_team_t *team, xyl_device_turn_t *turn);
 int xyl_device_turn_is(xylem_team_t *team, const xyl_device_turn_t *turn);
-/* The operation is over, given up, or needs no staging; also called again. */
+/* The operation is over, given up, or needs no staging. May be called twice. */
 void xyl_device_turn_leave(xylem_team_t *team, xyl_device_turn_t *turn);
 
 #endif

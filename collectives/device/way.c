@@ -100,7 +100,7 @@ static _Atomic uint64_t *word_of(xylem_team_t *team, int is_of_tags)
     return xyl_node_team_word(team, &seats, is_of_tags);
 }
 
-/* 1: GPUs do something for the collective, on this node or on all. */
+/* 1: GPUs do the collective or, on several nodes, its levels within nodes. */
 static int has_tasks(const xylem_team_t *team, xylem_coll_t coll)
 {
     return coll < XYLEM_COLL_COUNT &&
@@ -215,7 +215,8 @@ static int goes_by_buffer(const xylem_team_t *team,
            has_tasks(team, args->coll) && !xyl_coll_varies(args->coll);
 }
 
-/* Such a call has no number. The word only says how ranks share GPUs. */
+/* A call that goes by its buffer has no number. The word only says how ranks
+ * share GPUs. */
 static xyl_memory_t memory_by_buffer(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      xyl_device_team_t *state)

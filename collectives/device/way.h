@@ -1,7 +1,7 @@
-/* The memory of a call: whether its ranks ask each other where their buffers
- * lie. On several nodes only the ranks of a node ask each other, and only for
- * collectives of which cuda_ipc does the levels within nodes: what one node
- * does is then no matter of another. */
+/* The memory of a call (xyl_memory_t): whether its ranks ask each other where
+ * their buffers lie. On several nodes only the ranks of a node ask each other,
+ * and only for collectives of which cuda_ipc does the levels within nodes: no
+ * node then depends on the way that another one goes. */
 #ifndef XYL_COLLECTIVES_DEVICE_WAY_H
 #define XYL_COLLECTIVES_DEVICE_WAY_H
 
@@ -17,7 +17,7 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
                                     const xylem_coll_args_t *args);
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* 1: whatever the buffers of calls like this one, ranks do not ask in them, and
+/* 1: in calls like this one ranks do not ask, wherever their buffers lie, and
  * the calls have no numbers. `args` have packed types. */
 int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args);
 
