@@ -488,7 +488,7 @@ static xylem_status_t read_limit(const char *file, const char *key,
         uint64_t least, most;
         size_t offset;
     } known[] = {
-#define LIMIT_ROW(name, least, most, what)                                     \
+#define LIMIT_ROW(name, least, most)                                           \
     {#name, least, most, offsetof(xyl_limits_t, name)},
         XYL_LIMIT_MAP(LIMIT_ROW)
 #undef LIMIT_ROW

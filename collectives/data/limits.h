@@ -10,52 +10,40 @@
 #include "collectives/data/modules.h"
 #include "runtime/core/context.h"
 
-/* name, least, most, meaning: a number of bytes unless it says otherwise. */
+/* Name, least and most value; docs/tuning.md says what each limit is. */
 #define XYL_LIMIT_MAP(X)                                                       \
-    X(hand_over, 0, 1 << 30,                                                   \
-      "input that few seats read leaves its seat's own caches, at most")       \
-    X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
-    X(hand_over_seats, 2, 1 << 20, "the same, from so many seats on")          \
-    X(allreduce_piece, 64, 1 << 30, "a piece of a longer allreduce")           \
-    X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
-    X(pair_patience_us, 0, 1 << 30,                                            \
-      "who has added waits so many us in vain, at most")                       \
-    X(pair_patience_parts, 1, 1 << 10,                                         \
-      "and for so many times as long as its own part has taken")               \
-    X(pair_room, 0, 100,                                                       \
-      "percent of the cells that late ranks can need, which lie in its "       \
-      "window; the others come from the pool")                                 \
-    X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
-    X(parcel_cell, 128, 1 << 20,                                               \
-      "room beside the slots for a block of a length that varies, at most")    \
-    X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \
-    X(parcel_patience_us, 0, 1 << 30,                                          \
-      "its sender waits so many us for the receiver, at most")                 \
-    X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
-    X(scan_piece, 64, 1 << 30, "a piece of a short scan")                      \
-    X(bundle_few_nodes, 1, 1 << 20, "nodes that are few")                      \
-    X(bundle_few, 0, 1 << 20, "a block in a bundle between few, at most")      \
-    X(bundle, 0, 1 << 20, "a block in a bundle between more, at most")         \
-    X(bundle_slots, 0, 1 << 24, "all of a bundle, at most")                    \
-    X(alltoall_slot, 1, 1 << 12, "a block in a slot between nodes, at most")   \
-    X(lane, 1, 1 << 20, "what is worth a lane, unless a rule says less")       \
-    X(exchange_piece, 64, 1 << 30,                                             \
-      "a piece of a schedule's message on one node")                           \
-    X(exchange_pieces, 1, 16, "of which it has so many, at most")              \
-    X(turn, 1, 1 << 30, "what is worked on before the net has its turn")       \
-    X(seat_turn, 64, 1 << 30,                                                  \
-      "what a seat reads before others have their turn")                       \
-    X(level_turn, 64, 1 << 30, "where another level waits")                    \
-    X(level_first, 0, 1 << 30,                                                 \
-      "a message for which the net comes first, at most")                      \
-    X(device_chunk, 4096, 1 << 26,                                             \
-      "of a copy between GPUs that goes through the host, at a time")          \
-    X(device_blocks, 1, 1024,                                                  \
-      "blocks of a kernel that reaches other GPUs, for each rank of its GPU")  \
-    X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
+    X(hand_over, 0, 1 << 30)                                                   \
+    X(hand_over_block, 1, 1 << 30)                                             \
+    X(hand_over_seats, 2, 1 << 20)                                             \
+    X(allreduce_piece, 64, 1 << 30)                                            \
+    X(held_up_us, 1, 1 << 30)                                                  \
+    X(pair_patience_us, 0, 1 << 30)                                            \
+    X(pair_patience_parts, 1, 1 << 10)                                         \
+    X(pair_room, 0, 100)                                                       \
+    X(alltoall_each, 0, 1 << 30)                                               \
+    X(parcel_cell, 128, 1 << 20)                                               \
+    X(parcel_part, 128, 1 << 30)                                               \
+    X(parcel_patience_us, 0, 1 << 30)                                          \
+    X(reduce_scatter_piece, 64, 1 << 30)                                       \
+    X(scan_piece, 64, 1 << 30)                                                 \
+    X(bundle_few_nodes, 1, 1 << 20)                                            \
+    X(bundle_few, 0, 1 << 20)                                                  \
+    X(bundle, 0, 1 << 20)                                                      \
+    X(bundle_slots, 0, 1 << 24)                                                \
+    X(alltoall_slot, 1, 1 << 12)                                               \
+    X(lane, 1, 1 << 20)                                                        \
+    X(exchange_piece, 64, 1 << 30)                                             \
+    X(exchange_pieces, 1, 16)                                                  \
+    X(turn, 1, 1 << 30)                                                        \
+    X(seat_turn, 64, 1 << 30)                                                  \
+    X(level_turn, 64, 1 << 30)                                                 \
+    X(level_first, 0, 1 << 30)                                                 \
+    X(device_chunk, 4096, 1 << 26)                                             \
+    X(device_blocks, 1, 1024)                                                  \
+    X(inside_call, 0, 1 << 20)
 
 typedef struct xyl_limits {
-#define XYL_LIMIT_FIELD(name, least, most, what) uint64_t name;
+#define XYL_LIMIT_FIELD(name, least, most) uint64_t name;
     XYL_LIMIT_MAP(XYL_LIMIT_FIELD)
 #undef XYL_LIMIT_FIELD
 } xyl_limits_t;

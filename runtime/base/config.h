@@ -59,29 +59,32 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "What carries messages between ranks: auto (the first net that works) "  \
       "or the name of one, of those that xylem-info lists.")                   \
     X(progress, PROGRESS, PROGRESS, "auto", 0, USER,                           \
-      "Who moves data: caller (spins in the waiting thread), blocking (spins " \
-      "for a while, then sleeps), thread (a thread of its own), auto "         \
-      "(blocking when ranks outnumber cores, else caller).")                   \
+      "The thread that moves data: caller (the waiting thread, which "         \
+      "spins), blocking (the waiting thread, which spins for a while and "     \
+      "then sleeps), thread (a thread of the library), auto (blocking if "     \
+      "ranks outnumber cores, else caller).")                                  \
     X(spin_us, SPIN_US, US, "1000", 0, USER,                                   \
-      "Microseconds without work after which a waiting thread sleeps; at "     \
-      "once while other programs want its core.")                              \
+      "Microseconds without work after which a waiting thread sleeps. It "     \
+      "sleeps at once while other programs want its core.")                    \
     X(progress_core, PROGRESS_CORE, CORE, "any", 0, USER,                      \
       "Core to which the progress thread is bound: a number of the operating " \
       "system, or any.")                                                       \
     X(liveness_ms, LIVENESS_MS, MS, "100", 0, EXPERT,                          \
-      "Milliseconds between looks at the processes of this node; a dead one "  \
-      "fails the operations it takes part in. 0 never looks.")                 \
+      "Milliseconds between two looks at the processes of this node. A dead"   \
+      " process fails the operations in which it takes part. 0: no looks.")    \
     X(silence_s, SILENCE_S, S, "300", 0, EXPERT,                               \
-      "Seconds without an answer after which a node is taken for dead, with "  \
-      "all its ranks: its machine is off, or cut off from the net. A process " \
-      "that is stopped, or computes, answers all the same. 0: no node is.")    \
+      "Seconds without an answer after which a node counts as dead, with "     \
+      "all its ranks: its machine is off, or cut off from the net. A "         \
+      "process that is stopped or computes answers all the same. 0: no node"   \
+      " counts as dead.")                                                      \
     X(stall_s, STALL_S, S, "10", 0, EXPERT,                                    \
-      "Seconds without a message after which an operation of any team fails, " \
-      "once a process has died: one that dies while it writes to shared "      \
-      "memory can leave it blocked. 0 waits for ever.")                        \
+      "Seconds without a message after which an operation of any team "        \
+      "fails, if a process has died: a process that dies while it writes to"   \
+      " shared memory can leave the memory blocked. 0: operations wait for "   \
+      "ever.")                                                                 \
     X(hang_s, HANG_S, S, "0", 0, EXPERT,                                       \
-      "Seconds without progress after which an operation fails on all ranks "  \
-      "of its team (XYLEM_ERR_TIMED_OUT). 0 never gives up.")                  \
+      "Seconds without progress after which an operation fails on all ranks"   \
+      " of its team (XYLEM_ERR_TIMED_OUT). 0: operations wait for ever.")      \
     X(hang_dump, HANG_DUMP, PATH, "none", 0, EXPERT,                           \
       "File, with the rank's number behind its name, to which each rank adds " \
       "what it waits for when an operation hangs (XYLEM_HANG_S) and when the " \
@@ -92,15 +95,15 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(pool_bytes, POOL_BYTES, BYTES, "256M", 0, EXPERT,                        \
       "Memory that is kept for further operations when one is freed.")         \
     X(cuda, CUDA, BOOL, "on", 0, USER,                                         \
-      "Buffers may lie in memory of NVIDIA's GPUs; off: in no call, and none " \
-      "is looked at.")                                                         \
+      "Buffers may lie in memory of NVIDIA's GPUs. off: no buffer may, and "   \
+      "the library looks at none.")                                            \
     X(cuda_direct, CUDA_DIRECT, DIRECT, "auto", 1, USER,                       \
       "GPUs read and write the buffers of a node's ranks where they lie: "     \
-      "auto (where that pays; ranks ask each other, call by call, from the "   \
-      "first buffer in memory of a GPU on), on (also short ones; where one "   \
-      "rank's buffers in a call lie in memory of GPUs, those of all ranks "    \
-      "do, so nobody asks) or off (each rank copies its own through the "      \
-      "host's memory).")                                                       \
+      "auto (if that pays; ranks ask each other in each call, from the "       \
+      "first buffer in memory of a GPU on), on (in short calls, too; if one"   \
+      " rank's buffers of a call lie in memory of GPUs, those of all ranks "   \
+      "must, and ranks ask only in collectives with counts) or off (each "     \
+      "rank copies its own buffers through the host's memory).")               \
     X(cuda_library, CUDA_LIBRARY, PATH, "none", 0, EXPERT,                     \
       "The library that does what CUDA does, opened at once; none: "           \
       "libxylem-cuda.so.0, beside libxylem or where the system finds it, "     \
@@ -111,34 +114,36 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "it) or off.")                                                           \
     X(noise_budget, NOISE_BUDGET, BYTES, "0", 1, USER,                         \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
-      "of all its teams together, in bytes, at most 1T; it is taken as it is " \
-      "used. 0: 32 MiB per rank of the largest node, from 512 MiB to 1.5 "     \
-      "GiB.")                                                                  \
+      "of all its teams together, in bytes, at most 1T. The system gives it"   \
+      " as it is used. 0: 32 MiB per rank of the largest node, from 512 MiB"   \
+      " to 1.5 GiB.")                                                          \
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1, EXPERT,                       \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
     X(node_groups, NODE_GROUPS, GROUPS, "auto", 1, EXPERT,                     \
-      "Ranks of a node that have a leader where node_groups is taken: auto "   \
-      "(those that share a cache), off, or so many neighbours each.")          \
+      "Groups of ranks of a node, each with a leader, for the algorithm "      \
+      "node_groups: auto (ranks that share a cache), off, or a number of "     \
+      "neighbours.")                                                           \
     X(bypass_us, BYPASS_US, US, "200", 1, USER,                                \
       "Microseconds without anything new after which other ranks of the "      \
       "nodes take the place of leaders that are late or held up in a "         \
-      "broadcast in levels, a hundred times as many where ranks share "        \
-      "cores; 0: never.")                                                      \
+      "broadcast in levels; a hundred times as many if ranks share cores. "    \
+      "0: never.")                                                             \
     X(detach_bytes, DETACH_BYTES, BYTES, "16K", 1, EXPERT,                     \
-      "Broadcasts and reductions of at least this many bytes are over for a "  \
-      "rank when its own part is, and it sends later what others have not "    \
-      "taken yet, with XYLEM_NOISE_BUDGET bytes on a node at most; 0: never.") \
+      "The least bytes of a broadcast or reduction that ends for a rank "      \
+      "when its own part is done. The rank sends later what others have not"   \
+      " taken yet, of at most XYLEM_NOISE_BUDGET bytes on a node. 0: no "      \
+      "operation ends so early.")                                              \
     X(detach_copies, DETACH_COPIES, BOOL, "off", 0, EXPERT,                    \
-      "Broadcasts along one tree detach where ranks share no memory, too: "    \
-      "worth a copy of the message under noise on many nodes.")                \
+      "Broadcasts along one tree detach also if ranks share no memory. This"   \
+      " costs a copy of the message, and pays under noise on many nodes.")     \
     X(past_caches, PAST_CACHES, BYTES, "0", 0, EXPERT,                         \
       "An operation that writes at least this many bytes on a rank copies "    \
       "them past the caches; 0: an eighth of what a core has of them.")        \
     X(topology, TOPOLOGY, PATH, "none", 1, USER,                               \
-      "A file of switches and the nodes below them, for trees between nodes "  \
-      "that follow the network; docs/architecture.md says what stands in it. " \
-      "Its content must be equal.")                                            \
+      "A file of switches and the nodes below them, for trees between nodes"   \
+      " that follow the network; docs/inside/levels.md says what stands in "   \
+      "it. Its content must be equal.")                                        \
     X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1, USER,                       \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
     X(send_window, SEND_WINDOW, COUNT, "0", 1, EXPERT,                         \
@@ -157,22 +162,22 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "Unless it is set: xylem-tuning.json in the folder where the program "   \
       "runs, in ~/.config or in /etc, if all ranks find the same there.")      \
     X(tuning_learn, TUNING_LEARN, PATH, "none", 1, EXPERT,                     \
-      "A file: calls that follow each other often are run in other ways now "  \
-      "and then, and each rank writes to FILE.RANK what they took when it "    \
-      "ends, for \"xylem-tune learn\". none: nothing is tried.")               \
+      "A file. Calls that follow each other often run in other ways now and"   \
+      " then, and at its end each rank writes their times to FILE.RANK, for"   \
+      " \"xylem-tune learn\". none: no call tries another way.")               \
     X(arrivals, ARRIVALS, ARRIVALS, "auto", 1, EXPERT,                         \
       "How ranks come to their calls, for tables that have rules for it: "     \
       "synchronised, random, late (one of them), or auto (what the table "     \
       "says was seen, else synchronised).")                                    \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
-      "bits), arrival (whoever comes adds and waits for fewer; sums of "       \
-      "floating-point numbers may differ from run to run) or reproducible "    \
-      "(as arrival, and sums have the same bits in any order and on any "      \
-      "number of nodes: docs/reproducible.md; what has no such form goes in "  \
-      "a fixed order). Operations whose "                                      \
-      "bits do not depend on it always take the order of arrival, those that " \
-      "do not commute never.")                                                 \
+      "bits), arrival (each rank adds when it comes, and waits for fewer "     \
+      "ranks; sums of floating-point numbers may differ from run to run) or"   \
+      " reproducible (as arrival, and sums have the same bits in any order "   \
+      "and on any number of nodes: docs/reproducible.md; operations without"   \
+      " such a form go in a fixed order). Operations whose bits do not "       \
+      "depend on the order always take that of arrival, and operations that"   \
+      " do not commute never do.")                                             \
     X(mpi_collectives, MPI_COLLECTIVES, SELECTION, "auto", 0, USER,            \
       "Collectives that the binding for MPI takes over: auto (all), none, "    \
       "\"+bcast,-alltoall\" (all but what is taken out), \"bcast,reduce\" "    \

@@ -211,8 +211,7 @@ static uint64_t draw_limit(uint64_t *random, uint64_t least, uint64_t most)
 
 static void draw_limits(uint64_t *random, xyl_limits_t *limits)
 {
-#define DRAW(name, least, most, what)                                          \
-    limits->name = draw_limit(random, least, most);
+#define DRAW(name, least, most) limits->name = draw_limit(random, least, most);
     XYL_LIMIT_MAP(DRAW)
 #undef DRAW
 }
