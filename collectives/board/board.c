@@ -20,7 +20,9 @@ _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
 
 enum {
     SLOTS_FIRST = 16, /* slots with memory at first; a power of two */
-    /* A slot's window: one part in so many of the longest, within bounds. */
+    /* The window beside a slot has the longest window's bytes, divided by
+     * WINDOW_PART. But it has at most WINDOW_OF_SEAT for each seat, where this
+     * limit lies between WINDOW_LEAST and WINDOW_MOST. */
     WINDOW_PART = 1536,
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
@@ -43,8 +45,9 @@ static size_t to_page(size_t at)
     return (at + page - 1) / page * page;
 }
 
-/* Boards of many seats have longer windows beside the slots. A window of the
- * pool has words that all seats write: where it is, and who has left it. */
+/* Boards of many seats have longer windows beside the slots, because a window
+ * of the pool costs more there: each seat writes the words that say where the
+ * window is and how many seats have left it. */
 static size_t slot_window_max(uint32_t seats)
 {
     size_t bytes = (size_t)seats * WINDOW_OF_SEAT;

@@ -1,7 +1,7 @@
-/* Each function that writes a word loops over swaps, but takes effect at the
- * swap that succeeds, or fails for good: to other seats it is one access. A
- * swap fails when another seat's has succeeded, of which a piece has only so
- * many. */
+/* A function that changes a shared word repeats its swap until the swap
+ * succeeds, or until the word has nothing to take. So other seats see a single
+ * access. A swap fails only if another seat's swap has succeeded, and a piece
+ * has a bounded number of successful swaps. */
 #include "collectives/board/combine.h"
 
 #include <assert.h>

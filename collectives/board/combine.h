@@ -104,7 +104,8 @@ typedef struct xyl_combine {
 } xyl_combine_t;
 
 /* One step, with one access to shared words. `ready`: bits of the segments to
- * which this seat has something to add by now. WORK: `work`, in `segment`. */
+ * which this seat has something to add by now. If it returns XYL_SUM_WORK, the
+ * caller does combine->work in combine->segment. */
 xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
                                 uint64_t ready, xyl_combine_t *combine);
 /* The caller has done `work`. */

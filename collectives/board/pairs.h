@@ -27,15 +27,15 @@
  * waits may take them meanwhile. So a late seat is needed for its contribution
  * alone, and seats that wait do the work that follows from it.
  *
- * Some of the cells lie in the piece's window. Others come from elsewhere when
- * they are needed, a word's at a time (a *run*), and go back when none of them
- * is in use: partials kept for late seats take the room that they need, and
- * quiet pieces take none. A seat that finds no room does without: no seat waits
- * for runs.
+ * Some of the cells lie in the piece's window. Further cells come in *runs*:
+ * the memory for all cells of one word, which the caller takes from elsewhere.
+ * A seat takes a run when it lacks a cell, and the last cell to be freed gives
+ * the run back. So pieces without late seats need no runs. No seat waits for a
+ * run; a seat that gets none uses its home cell (below).
  *
  * A seat that waits for the result looks after the cells that it has put until
- * they are taken. Other seats leave as soon as they have contributed, and no
- * node is left in which they put the second cell.
+ * they are taken. Another seat leaves when it has contributed to all segments
+ * and every node in which it has put the second cell is taken.
  *
  * No seat waits for ever. Each pair of seats has a *home* cell in the window;
  * any seat may use the other cells. A seat may use the home cell for the first
@@ -66,8 +66,8 @@ enum {
 /* The words of a piece, never cleared: values begin with the piece's number,
  * and each seat takes back its own marks. */
 typedef struct xyl_pairs_words {
-    /* Bits of the cells in use, and in front of them the run that they lie in;
-     * 0: in the window, or nowhere. */
+    /* Bits of the cells in use; above them the name of the run in which the
+     * cells lie. Name 0: they lie in the window, or have no memory. */
     _Alignas(128) _Atomic uint64_t
         cells[XYL_PAIRS_CELLS_MAX / XYL_PAIRS_CELLS_OF_WORD];
     _Alignas(128) _Atomic uint64_t knock; /* says nothing; wakes */
@@ -81,8 +81,8 @@ size_t xyl_pairs_words_bytes(uint32_t seats);
  * XYL_PAIRS_CELLS_OF_WORD on. */
 uint32_t xyl_pairs_homes(uint32_t seats);
 
-/* Memory for the cells of a word, by names to RUN_MAX; 0: there is none. One
- * seat may take a run, and another give it back. */
+/* Functions of the caller. `take` returns the name of a run, at most RUN_MAX;
+ * 0: there is none. Another seat may give the run back. */
 typedef struct xyl_pairs_runs {
     void *arg;
     uint32_t (*take)(void *arg);
@@ -144,7 +144,8 @@ typedef struct xyl_pairs {
     uint32_t level, index; /* of its partial in the tree */
     uint64_t works;        /* done */
     uint64_t added; /* bits of segments that need this seat's input no more */
-    uint64_t first, second; /* bits of segments of which it has put that cell */
+    uint64_t first, second; /* bits of segments in which this seat has put the
+                               first, the second cell of a node */
     uint64_t look, tend;    /* bits left in this pass */
     uint16_t indexes[XYL_PAIRS_SEGMENTS]; /* of the cells that it has put */
     uint8_t levels[XYL_PAIRS_SEGMENTS];

@@ -14,7 +14,8 @@ int xyl_node_may_have_board(const xylem_team_t *team)
 
 /* ---- boards that are left ---- */
 
-/* Destroys the boards to which all seats have come by now, or all boards. */
+/* Destroys boards that are left: those to which all seats have come by now, or
+ * all of them. */
 static void boards_destroy(xylem_context_t *context, int all)
 {
     xyl_board_t **link, *board;
@@ -94,7 +95,7 @@ static int place_draw(xylem_context_t *context)
 /* Kept boards have places, too: they are given up if no other is free. */
 int xyl_node_place_draw(xylem_context_t *context)
 {
-    return context->shm == NULL || /* other ranks' draws decide */
+    return context->shm == NULL || /* this rank needs none; others draw */
            place_draw(context) ||
            (kept_give_up(context) && place_draw(context));
 }
@@ -236,7 +237,7 @@ _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
                                  is_of_tags ? XYL_SPARE_TAGS : XYL_SPARE_CALLS);
 }
 
-/* ---- boards of teams before ---- */
+/* ---- boards of earlier teams ---- */
 
 xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size)
 {

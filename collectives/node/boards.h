@@ -18,26 +18,29 @@ void xyl_node_place_return(xylem_context_t *context);
  * once, before the team is used. */
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
-/* A board that this rank keeps, for a team of `size` ranks (0: not known) that
- * is made of `parent`; NULL: it keeps none. Any thread, as the next two. */
+/* Takes a board that this rank keeps, to offer it to a new team that is made of
+ * `parent` and has `size` ranks (0: not known). NULL: this rank keeps none. Any
+ * thread calls this function and the next two. */
 xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size);
 /* Called after xyl_node_team_places. The team takes the board that all its
- * ranks have offered, unless the board is of other ranks. 1: it has. */
+ * ranks have offered, unless the board has other ranks. 1: the team has taken
+ * it. */
 int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board);
 /* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board);
 
-/* A word that `seats`, all ranks of the team on this node, share, 0 in the
- * beginning, for the layers above; NULL: there is no memory. Any thread. */
+/* A word for the layers above, 0 in the beginning. All of the team's ranks on
+ * this node (`seats`) share it. NULL: there is no memory. Any thread. */
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
                                      const xyl_group_t *seats, int is_of_tags);
 
 /* 1 when the team has a board once a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);
-/* The team's board, made if it is not there; with the team's lock. */
+/* The team's board, made if it is not there. The caller holds the team's lock.
+ */
 xylem_status_t xyl_node_board_locked(xylem_team_t *team,
                                      xyl_board_t **board_out);
-/* The same for `seats`, all ranks of the team on this node; without the lock.
+/* The same for `seats`, the team's ranks on this node. Takes the lock itself.
  */
 xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
                                  xyl_board_t **board_out);

@@ -8,9 +8,10 @@
 #include "include/xylem.h"
 
 /* Writes for each seat the lowest seat of its group; returns the number of
- * groups, by `setting`, of XYLEM_NODE_GROUPS. If that is auto, a group shares
- * the third-level cache, else memory, else package. All seats are one group if
- * the place of any is not known, or if no two share anything. */
+ * groups. `setting` is that of XYLEM_NODE_GROUPS. If it is auto, the seats of a
+ * group share the third-level cache, else memory, else the package. All seats
+ * are one group if the place of any is not known, or if no two share any of
+ * these. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
                               uint64_t setting, uint32_t *group_of_out);
 

@@ -1,12 +1,12 @@
 /* Boards that teams have left when they ended, for the next team of the same
- * ranks: a new board costs a hundred microseconds. A rank offers one in the row
- * by which it tells the others of a new team that it is there. If all ranks of
- * the team have offered the same board, and it is of these ranks in this order,
- * all go on with it, as if the earlier team had made further calls. A rank that
- * offers a board has ended its work there, so no rank is left on it.
+ * ranks: a new board costs a hundred microseconds. When the ranks of a new team
+ * exchange their rows, a rank may offer a board in its row. If all ranks of the
+ * team have offered the same board, and it is of these ranks in this order, all
+ * go on with it, as if the earlier team had made further calls. A rank that
+ * offers a board has ended its work there, so no rank still uses it.
  *
- * A rank may have reasons of its own not to keep or to offer a board; an offer
- * that is not taken is given up. Any thread, by the context's lock. */
+ * No rank has to keep a board, or to offer one. A rank gives up a board that it
+ * has offered in vain. Any thread; these functions take the context's lock. */
 #ifndef XYL_COLLECTIVES_NODE_KEPT_H
 #define XYL_COLLECTIVES_NODE_KEPT_H
 

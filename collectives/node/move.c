@@ -19,7 +19,7 @@ static char *shared_address(const xyl_node_stage_t *node,
     return piece->window + seat * node->program.input_bytes + at;
 }
 
-/* Byte `at` of a private buffer, as the piece has it. */
+/* Where byte `at` of a step lies in a private buffer, for this piece. */
 static uint64_t private_at(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint64_t at)
 {
@@ -204,7 +204,7 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 1;
 }
 
-/* Adds `from` to what was copied before. */
+/* Combines `from` into `to`, where an earlier step has copied an operand. */
 static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand,
                      uint64_t from, size_t bytes)

@@ -25,7 +25,7 @@ static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 
     if (!team->may_share || seats < 2 || seats > XYL_BOARD_SEATS_MAX)
         return 0;
-    /* The smallest window has, for each seat, a unit for each, and one more. */
+    /* The smallest window of a program has seats + 1 units for each seat. */
     return unit <= room &&
            (unit + line - 1) / line * line <= room / (seats * (seats + 1));
 }
@@ -127,10 +127,10 @@ static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for groups of ranks");
 }
 
-/* 1: others may wait for this rank to come to their board, as seats leave a
- * board only when all have come. In a failed team this rank may have no board
- * while others have one, with windows. (On several nodes it is not known then
- * which ranks have seats.) */
+/* 1: other ranks may wait for this rank to create the team's board, as no rank
+ * destroys the board before all have created it. In a failed team this rank may
+ * have made no call that needs the board, while the board of others has windows
+ * of the pool. (A team on several nodes does not know its seats any more.) */
 static int others_wait_to_leave(const xylem_team_t *team)
 {
     return xyl_team_has_failed(team) && team->is_one_node &&
@@ -313,7 +313,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
     if (status != XYLEM_OK)
         return status;
     program->ends_turns = part->is_beside_trees;
-    /* Segments pass from level to level as they are. */
+    /* Levels pass segments on as they are; there is no stage for others. */
     if (program->segment_bytes != problem.segment_bytes)
         program->segments = 0;
     return XYLEM_OK;

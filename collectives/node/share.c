@@ -79,9 +79,9 @@ static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
                                              << XYL_CALL_GENERATION;
 }
 
-/* Sets `past`. Seats whose calls have differed, here or over the net, or were
- * cut into different pieces, have different values from then on: they may not
- * have waited for one another in those calls. */
+/* Sets `past`. It differs between seats from the first call on in which they
+ * have made different calls, here or over the net, or have cut a call into
+ * different pieces. In that call nobody need have noticed the difference. */
 void xyl_node_share_number(xyl_node_stage_t *node)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -274,8 +274,9 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     return 1;
 }
 
-/* Writes a refused call into the line that the next call will post in, and so
- * overwrite, unless seats may still look there for an older call. */
+/* Writes the word of a refused call into this seat's line of the next piece,
+ * unless other seats may still look there for an older call. The next call that
+ * is not refused overwrites the word. */
 void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
 {
     uint64_t number = board->next;
@@ -289,8 +290,9 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         memory_order_relaxed);
 }
 
-/* 1: `word` says that a seat's call was refused, and the seat may make the call
- * again, for some seconds, or this seat's call was refused, too. */
+/* 1: `word` says that a seat's call was refused, and there is still hope: this
+ * seat has waited only for some seconds, in which the other may make the call
+ * again, or has had as many calls refused. */
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;

@@ -1,5 +1,5 @@
-/* What a node stage says in its seat's line, and reads in those of others:
- * where its input lies, and which call it is. */
+/* Two facts that a node stage writes into its seat's line, and reads in the
+ * lines of others: where the input lies, and which call the stage runs. */
 #ifndef XYL_COLLECTIVES_NODE_SHARE_H
 #define XYL_COLLECTIVES_NODE_SHARE_H
 
@@ -29,28 +29,30 @@ typedef struct xyl_node_share {
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
 void xyl_node_share_start(xyl_node_stage_t *node);
-/* With the stage's first number; again for the pieces behind the first one. */
+/* Called when the stage gets its first number, and once more when the pieces
+ * behind a first piece get theirs. */
 void xyl_node_share_number(xyl_node_stage_t *node);
-/* When the piece begins. */
+/* Called when the piece begins: sets its words. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
-/* Says in this seat's line what it calls, just before it posts there: written
- * earlier, the line would go to a polling seat's cache and back. */
+/* Writes this seat's call and the name of its input into its line. Called just
+ * before the seat posts there: between two writes that lie apart, a polling
+ * seat would fetch the line. */
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece);
 /* A seat that posts nothing in a piece leaves its line as an earlier piece of
- * the slot had it. The generation tells the two pieces apart, but a word has
- * only a few of its bits. So once in RENEWED generations each seat says what it
- * calls as the piece begins. */
+ * the slot had it. The generation in the call's word tells the two pieces
+ * apart, but the word has only few bits for it. So in one of RENEWED
+ * generations each seat writes its call as the piece begins. */
 enum { XYL_NODE_RENEWED = 64 };
 void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
-/* 0: no number of a piece that begins with this one is of that generation. */
+/* 0: no number of the piece, whose first is `number`, has that generation. */
 static inline int xyl_node_may_renew(uint64_t number)
 {
     return number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED >= XYL_NODE_RENEWED - 2;
 }
-/* 1: the line says what this piece says. Words of segments are posted elsewhere
- * than in that line. */
+/* 1: this seat's line has the call and the name of this piece. A seat that
+ * posts only words of segments need not write them again. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
 /* Notes that the seat, whose line this is, calls something else. */

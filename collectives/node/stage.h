@@ -8,7 +8,7 @@
 #include "collectives/stages/collective.h"
 
 /* Adds a stage that runs `program` (copied) on a board that outlives the stage.
- * The stage reads SEND and writes RECV; layouts as of an exchange stage. */
+ * The stage reads SEND and writes RECV, by `layouts` if elements have gaps. */
 xylem_status_t
 xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    xyl_board_t *board, const xyl_node_program_t *program,
@@ -65,9 +65,10 @@ char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index);
 void xyl_node_stage_publish(const xyl_stage_t *stage, uint64_t index);
 int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index);
 
-/* The leader's beats, a number that grows, show other seats that it is alive. 0
- * beats: there is none yet, or this seat has not come to the piece. let_go says
- * that no place in a piece, which is under way, is needed any more. */
+/* The leader's beats, a number that grows, show other seats that the leader is
+ * alive. 0 beats: there is none yet, or this seat has not come to the piece.
+ * The leader calls let_go in a piece that is under way when nobody needs the
+ * piece's places any more. */
 void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index);
 uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index);
 void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece);

@@ -31,13 +31,17 @@ typedef enum xyl_node_state {
 /* How far a strand of a piece is. */
 typedef struct xyl_strand {
     uint32_t step;
-    uint32_t seen;             /* seats whose counts are there */
-    int has_slice;             /* claimed, or it goes on by itself */
-    uint32_t slice;            /* claimed; or vain looks so far for a result */
-    uint32_t published, swept; /* slices; `published` when none was left */
-    uint32_t complete;         /* seats whose inputs are all there */
-    uint64_t done;             /* bytes of the step, or of the slice */
-    uint64_t since; /* when all inputs were seen to be there; 0: not yet */
+    uint32_t seen; /* seats whose counts are there */
+    int has_slice; /* it has claimed a slice, or makes a result by itself */
+    /* The claimed slice. While a step waits for a result that it could make by
+     * itself: how often it has looked in vain. */
+    uint32_t slice;
+    /* Slices that all seats have published; and how many these were when this
+     * seat last found none to claim. */
+    uint32_t published, swept;
+    uint32_t complete; /* seats whose inputs are all there */
+    uint64_t done;     /* bytes of the step, or of the slice */
+    uint64_t since;    /* when all inputs were seen to be there; 0: not yet */
     xyl_node_combine_t sums;
     xyl_parcel_t parcel;
     /* While an executor works on the step: */
@@ -51,7 +55,7 @@ struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
     uint64_t says; /* the call, as lines of seats that call the same have it */
-    uint64_t mark; /* word of a slice that has begun; of a posted one: and 1 */
+    uint64_t mark; /* word of a claimed slice; mark | 1: of a posted one */
     uint64_t name; /* of this seat's input, if others read it there; else 0 */
     uint64_t length; /* of that input */
     char *lies;      /* where that input lies; NULL: it is copied */
@@ -73,8 +77,9 @@ struct xyl_node_stage {
                    */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
-    /* The first of the stages that share one piece; itself: it shares none. In
-     * the first: how many share it, and have not left it. */
+    /* The first of the stages that share one piece; a stage that shares none is
+     * its own first. In the first stage: how many stages share the piece, and
+     * how many of these have not retired it. */
     xyl_node_stage_t *first;
     uint32_t together, together_left;
     xyl_buffers_t buffers;
@@ -138,9 +143,9 @@ int xyl_node_first_ends(xyl_node_stage_t *node);
 uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step);
-/* Goes on with bytes [at, end) of a step, for some microseconds; returns how
- * far it came: not at all where it cannot see another seat's input, or has to
- * wait for an executor. */
+/* Goes on with bytes [at, end) of a step, for some microseconds. Returns where
+ * it stopped: it stops early before input that it cannot see, and before bytes
+ * on which an executor works. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end);

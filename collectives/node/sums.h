@@ -1,5 +1,6 @@
-/* Steps that add up, for one piece of a node program, and move the bytes: in
- * the order of arrival (combine.h), or in a fixed order (pairs.h). */
+/* The steps COMBINE, PAIR and COLLECT in one piece of a node program. COMBINE
+ * adds in the order of arrival (combine.h), PAIR in a fixed order (pairs.h).
+ * These protocols say where to work; this file moves the bytes. */
 #ifndef XYL_COLLECTIVES_NODE_SUMS_H
 #define XYL_COLLECTIVES_NODE_SUMS_H
 
@@ -13,8 +14,9 @@ typedef struct xyl_node_combine {
     uint64_t collected;    /* COLLECT: bits of segments */
     uint64_t kept; /* COLLECT: bits of segments whose own is in the result */
     uint32_t segment, is_busy, is_keeping;
-    uint64_t done;    /* bytes of the segment; also of PAIR, as what follows */
-    uint64_t pending; /* of them, under way; the caller adds them to `done` */
+    uint64_t done;    /* bytes of the segment; of all three steps */
+    uint64_t pending; /* bytes on which an executor works, of all three steps;
+                         the caller adds them to `done` later */
 } xyl_node_combine_t;
 
 /* A step and the memory that it works on. */
@@ -45,8 +47,8 @@ typedef struct xyl_node_sum {
     uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;
 
-/* Goes on for at most one part of one segment, so that a cell is put in a later
- * turn than the work on it. 1: the step is done. `*did` counts work. */
+/* Works on at most one part of one segment per call, so the net has its turn
+ * before the seat puts the cell. 1: the step is done. `*did` counts work. */
 int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,

@@ -23,8 +23,8 @@ struct xyl_tagged {
     tag_t tags[XYLEM_TAG_MAX + 1]; /* pages come as they are used */
 };
 
-/* Keys of berths differ from keys of teams, which have the rank of their first
- * member there. */
+/* The number of a berth in a key lies above all bits of a team's key, of which
+ * the highest are the rank of the team's first member. */
 enum { BERTH_AT = 53 };
 _Static_assert(XYL_TEAM_SIZE_MAX < 1 << (BERTH_AT - 32) &&
                    XYL_BERTHS < 1 << (64 - BERTH_AT),

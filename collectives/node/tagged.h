@@ -1,8 +1,8 @@
-/* Calls with tags in the memory of a node: each tag has a board of its own, a
- * berth (berths.h), from the first call with it on, or from when a request that
- * may be started again is made. The tag keeps its board to the team's end,
- * unless all such requests of all ranks with the tag are freed, and no other
- * call has had the tag.
+/* Calls with tags in the memory of a node. Each tag has a board of its own, a
+ * berth (berths.h). It gets the berth with the first call that has the tag, or
+ * when the first persistent request with the tag is made. The tag gives the
+ * berth back when all ranks have freed all such requests. A tag that has had
+ * another call keeps its berth until the team ends.
  *
  * Any thread, for a team on one node. */
 #ifndef XYL_COLLECTIVES_NODE_TAGGED_H
@@ -20,7 +20,7 @@ typedef struct xyl_tagged xyl_tagged_t;
  * again, and leaves the tag later if this returns XYLEM_OK. */
 xylem_status_t xyl_node_tag_join(xylem_team_t *team, uint32_t tag,
                                  int is_request, int *has_board_out);
-/* Leaves the tag for such a request, when that is given up. */
+/* Called when a request that has joined the tag is freed. */
 void xyl_node_tag_leave(xylem_team_t *team, uint32_t tag);
 /* The board of a tag that has one. */
 xyl_board_t *xyl_node_tag_board(xylem_team_t *team, uint32_t tag);
