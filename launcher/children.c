@@ -148,7 +148,7 @@ report:;
                                             : XYL_EXIT_LAUNCHER);
 }
 
-/* Waits until the child runs its program; 0, or the errno why it does not. */
+/* Waits until the child runs its program. 0, or an errno: it does not. */
 static int report_read(int fd)
 {
     int error = 0;

@@ -157,8 +157,9 @@ static void grace_over(evutil_socket_t fd, short events, void *arg)
     xyl_job_t *job = arg;
     (void)fd;
     (void)events;
-    /* Leaves output that no reader takes when all ranks have ended, some of it
-     * still in their pipes: a user who stops a job does not wait for it. */
+    /* Gives up output that no reader takes once all ranks have ended, though
+     * some of it is still in their pipes: a user who stops a job does not wait
+     * for it. */
     if (job->left == 0 || (job->running == 0 && job_is_stuck(job)))
         (void)event_base_loopbreak(job->base);
     job_signal(job, SIGKILL);

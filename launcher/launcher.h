@@ -48,9 +48,9 @@ enum {
 size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
                       va_list args) __attribute__((format(printf, 2, 0)));
 
-/* Prints one line on standard error by one write; inside the event loop use
- * xyl_sink_print, in order with the ranks' output. Returns XYL_EXIT_LAUNCHER.
- */
+/* Prints one line on standard error by one write. Inside the event loop use
+ * xyl_sink_print, which prints after the ranks' earlier output. Returns
+ * XYL_EXIT_LAUNCHER. */
 int xyl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ------------------------------------------------------------------------ */
@@ -119,8 +119,8 @@ typedef struct xyl_inherited {
     struct sigaction file_size; /* of SIGXFSZ */
 } xyl_inherited_t;
 
-/* Raises limits for `ranks` ranks, ignores SIGPIPE and SIGXFSZ (writes fail,
- * too), and makes files private. Called before there is a second thread. */
+/* Raises limits for `ranks` ranks, ignores SIGPIPE and SIGXFSZ (the write fails
+ * then), and makes files private. Called before there is a second thread. */
 int xyl_inherited_take(xyl_inherited_t *inherited, unsigned ranks);
 /* Called in the process of a rank; only makes calls that are safe between fork
  * and exec. 0, or -1 with errno. */
@@ -224,7 +224,7 @@ typedef struct xyl_sink {
     int fd;
     bool waits;     /* a write may block, so poll is asked before it */
     bool dangling;  /* a rank's last line lacks a newline; next text adds it */
-    int error;      /* why no write is possible any more; 0: it is */
+    int error;      /* why no write is possible any more; 0: writes are */
     size_t written; /* bytes so far */
     struct evbuffer *queue;
     struct event *writable;

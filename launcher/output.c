@@ -86,7 +86,7 @@ static bool sink_write(xyl_sink_t *sink)
     if (errno == EINTR)
         return true;
     if (errno == EAGAIN) {
-        sink->waits = true; /* another process made the descriptor so */
+        sink->waits = true; /* another process has set O_NONBLOCK */
         return false;
     }
     sink_fail(sink, errno);

@@ -29,7 +29,7 @@ static int context_has_failures(const xylem_context_t *context)
 }
 
 /* If a team has failed: drops the messages of all teams that still come in, as
- * this rank receives none any more. Teams that have not failed have none. */
+ * this rank receives none any more. Only failed teams have such messages. */
 static void drop_the_rest(xylem_context_t *context)
 {
     const xyl_net_ops_t *ops = context->net->ops;

@@ -8,7 +8,7 @@
 extern const xyl_module_t xyl_leaving_module;
 
 /* Sends the messages that are left, and meets the other ranks, in bounded time
- * unless a bootstrap of the user's blocks. The caller drives the engine. */
+ * unless the user's own bootstrap blocks. The caller drives the engine. */
 void xyl_context_leave(xylem_context_t *context);
 
 #endif

@@ -11,7 +11,7 @@
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
-/* The payload of values and outcomes; the dead are behind it. */
+/* The payload of values and outcomes; the bits of dead ranks are behind it. */
 typedef struct ballot {
     uint64_t number; /* of the agreement */
     uint32_t collector, flags;

@@ -289,7 +289,7 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     if (notice == NULL)
         return;
     XYL_NOTICE_AS(dead_notice_t, notice)->rank = rank;
-    /* If the process lives on another machine, it gives the other ranks up. */
+    /* If the process lives, on another machine, it gives up the other ranks. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
     atomic_store_explicit(&context->peers[rank].has_failed, 1,

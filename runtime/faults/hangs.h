@@ -1,8 +1,8 @@
-/* Looks at operations that wait for long, once a second: compares this rank's
- * calls with those of other ranks; fails operations that have hung for their
- * limit and, once a process has died, those that UCX holds up; and, if
- * XYLEM_HANG_DUMP names a file, writes down which ranks are waited for when an
- * operation hangs or SIGUSR1 has come.
+/* Once a second this module looks at operations that wait for long. It compares
+ * this rank's calls with those of other ranks. It fails operations that have
+ * hung for their limit and, once a process has died, operations that UCX holds
+ * up. If XYLEM_HANG_DUMP names a file, the module writes down which ranks are
+ * waited for when an operation hangs or SIGUSR1 has come.
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_FAULTS_HANGS_H

@@ -11,7 +11,7 @@
 enum {
     WORDS = 16,         /* in a notice: for the call and calls before it */
     TELL_ALL_LOOKS = 8, /* from this look on all ranks are told */
-    TELL_ALL_RANKS = 16 /* in teams of at most these, always */
+    TELL_ALL_RANKS = 16 /* a team of at most so many: from the first look on */
 };
 
 /* The payload of a notice: a call that a rank waits in, and those before. */

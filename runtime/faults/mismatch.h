@@ -1,7 +1,7 @@
 /* Calls that differ between ranks. A rank that waits for long tells the others
  * the call that it waits in and the calls before it (runtime/core/history.h); a
  * rank that has begun another call in one of these places fails the team; a
- * rank that has not come that far only is late.
+ * rank that has not come that far is only late.
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_FAULTS_MISMATCH_H

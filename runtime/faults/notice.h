@@ -38,7 +38,7 @@ typedef struct xyl_notice {
     /* Then a bit for each rank of the job. */
 } xyl_notice_t;
 
-/* The payload of a notice, as the owner of its kind has it. */
+/* The payload of a notice, as the module of its kind lays it out. */
 #define XYL_NOTICE_AS(type, notice)                                            \
     ((void)sizeof(char[sizeof(type) <= sizeof(notice)->payload ? 1 : -1]),     \
      (type *)(void *)(notice)->payload)
@@ -70,14 +70,14 @@ typedef struct xyl_notice_reader {
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
 void xyl_notice_leave(xyl_notice_reader_t *reader);
 
-/* When a team has been made, has the notices read that came too early for it.
- * Frees all notices at the context's end, after the net's. */
+/* Once a team has been made, has its handlers read the notices that came too
+ * early for it. Frees all notices at the context's end, after the net's. */
 extern const xyl_module_t xyl_notices_module;
 
-/* A kind's handler, by the module to which the kind belongs, as a context
- * begins. The notice, which may hold anything, is the handler's to change until
- * it returns. `is_of_team`: such a notice is kept if it comes before this rank
- * has made its team. */
+/* The module to which a kind belongs names the kind's handler when a context
+ * begins. The handler may change the notice, which may hold anything, until it
+ * returns. `is_of_team`: such a notice is kept if it comes before this rank has
+ * made its team. */
 typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
                         int is_of_team, xyl_notice_fn handle);
@@ -92,7 +92,7 @@ void xyl_notices_team_ended(xylem_context_t *context);
 xylem_status_t xyl_notices_start(xylem_context_t *context);
 /* 1: every notice that was sent is delivered. */
 int xyl_notices_are_sent(const xylem_context_t *context);
-/* 1: ranks tell each other. */
+/* 1: ranks send each other notices. */
 int xyl_notices_are_on(const xylem_context_t *context);
 /* Cancels the receive, before the net ends. */
 void xyl_notices_stop(xylem_context_t *context);
