@@ -1,6 +1,6 @@
-/* Coming events by time, equal times in the order of their making. A heap of
- * four children per node: the entries of one comparison share cache lines.
- */
+/* Coming events in the order of their times, events of equal times in the order
+ * in which they were added. A heap of four children per node: the entries of
+ * one comparison share cache lines. */
 #ifndef XYL_SIMULATOR_CALENDAR_H
 #define XYL_SIMULATOR_CALENDAR_H
 
@@ -22,7 +22,7 @@ typedef struct sim_calendar {
 
 void sim_calendar_init(sim_calendar_t *calendar);
 void sim_calendar_fini(sim_calendar_t *calendar);
-/* Adding takes no memory until there are more than `count`. */
+/* Adding takes no memory until there are more than `count` entries. */
 void sim_calendar_reserve(sim_calendar_t *calendar, size_t count);
 /* `entry.order` is set here. */
 void sim_calendar_add(sim_calendar_t *calendar, sim_entry_t entry);

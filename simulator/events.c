@@ -51,7 +51,7 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status)
     sim_world_t *world = rank->world;
     sim_time_t delay = sim_jitter(world);
 
-    /* Another rank's core, or none, must not touch this rank's fifo. */
+    /* Only a piece of work of this rank may touch the rank's fifo. */
     if (delay == 0 && world->running == rank)
         sim_complete_now(rank, event, status);
     else

@@ -1,7 +1,7 @@
-/* An executor that finds code that takes work on bytes to be done in the call:
- * all work ends late, by random times, and so in another order than it began.
- * Until then a copy's result holds garbage. The rank is charged for the work
- * when it ends. */
+/* An executor that exposes code which expects work on bytes to be done in the
+ * call: all work ends late, by random times, and so in another order than it
+ * began. Until then a copy's result holds garbage. The rank is charged for the
+ * work when it ends. */
 #include <stdlib.h>
 #include <string.h>
 

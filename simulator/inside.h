@@ -47,9 +47,9 @@ typedef enum sim_step {
     SIM_STEP_COUNT
 } sim_step_t;
 
-/* Entries of the calendar beyond those: an item that reaches its inbox. */
+/* Kinds of entries of the calendar. An item has a step, too. */
 typedef enum sim_kind {
-    SIM_KIND_ITEM,
+    SIM_KIND_ITEM, /* reaches the inbox of its rank */
     SIM_KIND_WAKE,
     SIM_KIND_TIMER,  /* a wake-up for a timer of the library's */
     SIM_KIND_INJECT, /* a message at its source's interface */
@@ -79,7 +79,7 @@ struct sim_message {
     uint8_t is_eager;
     uint8_t is_data;  /* what the interfaces now carry is a rendezvous' data */
     uint8_t has_slot; /* takes a place in the destination's queue */
-    uint8_t is_ordered; /* on its way, those with its tag stay behind it */
+    uint8_t is_ordered; /* on its way; later ones with its tag stay behind */
     uint8_t level;
     size_t bytes;
     uint64_t id;
@@ -171,14 +171,14 @@ struct sim_world {
     sim_space_t space, nowhere;
     sim_rate_t copy_rate, reduce_rate;
     int is_far; /* messages do not fit into the caches */
-    /* Matching; objects there are, and the free ones. */
+    /* Tables of matching; free objects; the memory of all objects. */
     sim_match_table_t posted, unexpected, ordered;
     sim_match_t *free_messages, *free_receives;
     sim_item_t *free_items;
     struct sim_chunk *chunks;
     sim_counts_t counts;
     uint64_t message_ids;
-    size_t timers_waiting; /* entries of the calendar that end no run */
+    size_t timers_waiting; /* entries of the calendar that keep no run going */
     sim_rank_t *running;   /* does a piece of work; NULL: none */
     /* Faults. */
     uint64_t sends_to_failure, recvs_to_failure, messages_to_delay;
@@ -217,8 +217,8 @@ static inline sim_item_t *sim_inbox_pop(sim_inbox_t *inbox)
     return item;
 }
 
-/* 1: the bytes of a message are moved. Those of a word always are, as ranks may
- * tell each other something by them. */
+/* 1: the bytes of a message are moved. The bytes of a message of one word
+ * always are, as ranks may tell each other something by them. */
 static inline int sim_moves(const sim_world_t *world, size_t bytes)
 {
     enum { WORD_BYTES = 8 };
@@ -244,13 +244,12 @@ void sim_enter(sim_rank_t *rank);
 sim_level_t sim_level_of(const sim_world_t *world, uint32_t a, uint32_t b);
 void sim_charge(sim_rank_t *rank, sim_time_t work);
 void sim_charge_copy(sim_rank_t *rank, size_t bytes);
-/* The rank copies data of its program's: charges it; 1 unless no byte is
- * moved. */
+/* Charges the rank for a copy of its program's data. 1: bytes are moved. */
 int sim_copy_announced(void *rank, size_t bytes);
-/* A stage of the rank's is through with a segment: recorded. */
+/* Records that a stage of the rank is through with a segment. */
 void sim_segment_emitted(void *rank, const char *stage, uint32_t sequence,
                          uint64_t segment);
-/* No faster than `rate`. */
+/* Charges a copy that is no faster than `rate`. */
 void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes);
 
 /* ---- net.c ---- */
@@ -262,8 +261,8 @@ extern const xyl_net_ops_t sim_net_ops; /* its arg is the world */
 void sim_complain(sim_rank_t *rank, const char *text);
 /* A send or receive is posted with the event. */
 void sim_event_take(sim_rank_t *rank, xyl_event_t *event);
-/* Gives the event to its rank, which runs; or now, or somewhat later under
- * jitter. */
+/* Complete an event of a rank. The first one does so at once, in a piece of
+ * work of that rank; the second one now or, under jitter, somewhat later. */
 void sim_complete_now(sim_rank_t *rank, xyl_event_t *event,
                       xylem_status_t status);
 void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
@@ -271,7 +270,7 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
 /* ---- exec.c ---- */
 
 extern const xyl_exec_ops_t sim_exec_late, sim_exec_mirrored;
-/* Does an item of work, unless that is canceled. Returns which. */
+/* Does an item of work, unless that is canceled. Returns its status. */
 xylem_status_t sim_exec_finish(sim_item_t *item);
 
 /* ---- objects.c ---- */
@@ -301,7 +300,7 @@ void sim_wire_inject(sim_world_t *world, sim_message_t *message);
 void sim_wire_eject(sim_world_t *world, sim_message_t *message);
 /* Drops an item that has come to a dead rank, or was in its inbox. */
 void sim_wire_drop(sim_rank_t *rank, sim_item_t *item);
-/* No rank will receive the message: tells its sender, or not. */
+/* No rank will receive the message: chance says if a waiting sender is told. */
 void sim_wire_lose(sim_world_t *world, sim_message_t *message);
 /* A delayed receive: moves the bytes and lets go of the message. */
 void sim_wire_finish_receive(sim_rank_t *rank, sim_item_t *item);

@@ -70,9 +70,9 @@ typedef struct sim_link {
     sim_time_t latency;       /* L: of a first byte */
     sim_time_t send_overhead; /* o, of the sender's core, per message */
     sim_time_t recv_overhead; /* o, of the receiver's core */
-    sim_rate_t per_byte;      /* G: NIC: of one message's way; COPY: at least,
-                                 of the receiver's copy, whose source lies in
-                                 another core's cache */
+    sim_rate_t per_byte;      /* G: NIC: of one message on its way; COPY: the
+                                 least for the receiver's copy, whose source
+                                 lies in another core's cache */
     size_t eager_bytes_max;   /* longer messages use the rendezvous */
     /* COPY: the cost of a rendezvous for the core that moves its bytes, before
      * it begins, and its highest speed then. */

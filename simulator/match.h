@@ -1,6 +1,6 @@
 /* Matching by (rank, tag): receives that wait for their message, or messages
- * that wait for their receive. Equal keys leave in the order in which they
- * came. The objects begin with a sim_match_t; nothing is allocated per entry.
+ * that wait for their receive. Objects with equal keys leave in the order in
+ * which they came. They begin with a sim_match_t; no entry takes memory.
  */
 #ifndef XYL_SIMULATOR_MATCH_H
 #define XYL_SIMULATOR_MATCH_H
@@ -22,7 +22,7 @@ typedef struct sim_match_table {
 
 void sim_match_init(sim_match_table_t *table);
 void sim_match_fini(sim_match_table_t *table);
-/* Adding takes no memory until there are more than `count`. */
+/* Adding takes no memory until there are more than `count` objects. */
 void sim_match_reserve(sim_match_table_t *table, size_t count);
 void sim_match_add(sim_match_table_t *table, sim_match_t *match);
 /* Takes out the first with this key; NULL: there is none. */

@@ -151,8 +151,9 @@ void sim_wire_lose(sim_world_t *world, sim_message_t *message)
 
 /* ---- on the way ---- */
 
-/* When a message that would come at `time`, which does not decrease for equal
- * tags, and is held up by `delay`, comes: not before the last of its tag. */
+/* The time at which a message comes. It would come at `time`, which does not
+ * decrease for equal tags; `delay` holds it up; and it does not come before the
+ * last message of its tag. */
 static sim_time_t in_order(sim_world_t *world, sim_message_t *message,
                            sim_time_t time, sim_time_t delay)
 {
@@ -330,7 +331,7 @@ static int waits_for_slot(sim_rank_t *rank, sim_message_t *message)
         sim_inbox_push(&to->blocked, &message->to_source);
         return 1;
     }
-    if (rank->granted != 0) { /* not past its own that are to leave */
+    if (rank->granted != 0) { /* it stays behind this rank's earlier ones */
         grant(to, message, rank->now);
         return 1;
     }
@@ -381,7 +382,7 @@ void sim_wire_send(sim_rank_t *rank, uint32_t peer, uint64_t tag,
         launch(rank, message);
 }
 
-/* Both are there. */
+/* Message and receive have met. */
 static void matched(sim_rank_t *rank, sim_message_t *message,
                     sim_receive_t *receive)
 {

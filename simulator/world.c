@@ -320,7 +320,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
                    : NULL,
         .observer = &rank->observer,
         .tells = world->options.tells_failures ||
-                 world->options.shares_memory, /* leaders stand in */
+                 world->options.shares_memory, /* relays ask by notices */
         .settings = world->options.settings};
     xylem_status_t status;
 

@@ -1,12 +1,12 @@
 /* The simulated world: ranks with a context of the library each, cores that
  * run them, and the net between them, in one thread and on a virtual clock.
- * Events happen in the order of their time, equal times in the order of their
- * making; equal options give equal runs.
+ * Events happen in the order of their times, events of equal times in the order
+ * in which they were added; equal options give equal runs.
  *
- * A rank is a core's work in pieces: the library's turn for a message that has
- * come, or a call of the program's. A piece begins when its cause is there and
- * its core is free; its cost (overheads, copies, reductions) moves the rank's
- * own clock on, and noise stretches it.
+ * A rank works in pieces: a turn of the library for a message that has come, or
+ * a call by the program. A piece begins when its cause is there and its core is
+ * free; its cost (overheads, copies, reductions) moves the rank's own clock on,
+ * and noise stretches it.
  *
  *   sim_world_create           contexts; nothing has happened yet
  *   sim_world_at(..., start)   the first step of the ranks' program
@@ -38,8 +38,8 @@ typedef struct sim_options {
     /* [nodes * ranks_per_node] instead of blocks; may be NULL. Nodes are
      * numbered from 0. Borrowed during the call. */
     const xylem_place_t *places;
-    int shares_memory; /* of a node */
-    int sees_memory;   /* and all memory of its ranks is as of xylem_alloc */
+    int shares_memory; /* the ranks of a node do */
+    int sees_memory;   /* and all their memory is as from xylem_alloc */
     uint64_t seed;
     sim_payload_t payload;
     size_t message_bytes;     /* of the program: beyond the cache or not */
@@ -60,7 +60,7 @@ typedef struct sim_options {
     xyl_trace_t *trace;          /* borrowed until the end; may be NULL */
     /* Ranks may die: each then has its own view of the others. */
     int has_deaths;
-    /* They tell each other of failures, by messages more. */
+    /* They tell each other of failures, by further messages. */
     int tells_failures;
     /* The source of the contexts' memory; NULL: the system, or for
      * SIM_PAYLOAD_NONE addresses without memory behind them until they are
@@ -73,14 +73,14 @@ typedef struct sim_options {
 
 xylem_status_t sim_world_create(const sim_options_t *options,
                                 sim_world_t **world_out);
-/* All requests are freed. */
+/* Called when all requests are freed. */
 xylem_status_t sim_world_destroy(sim_world_t *world);
 
 uint32_t sim_world_ranks(const sim_world_t *world);
 xylem_context_t *sim_world_context(sim_world_t *world, uint32_t rank);
 
 /* Addresses for buffers of SIM_PAYLOAD_NONE, never to be touched: the same for
- * every call. The first says how many bytes of them there are. */
+ * every call. The first call says how many bytes there are. */
 void *sim_world_nowhere(sim_world_t *world, size_t bytes);
 
 /* Takes the memory that `messages` under way at once need, of up to `bytes`
@@ -99,7 +99,7 @@ void sim_world_compute(sim_world_t *world, uint32_t rank, sim_time_t work);
 void sim_world_charge_copy(sim_world_t *world, uint32_t rank, size_t bytes);
 void sim_world_charge_reduce(sim_world_t *world, uint32_t rank, size_t bytes);
 
-/* The rank looks around: after calls of the library from outside of its own. */
+/* Has the rank look around, after calls of its library from outside the run. */
 void sim_world_wake(sim_world_t *world, uint32_t rank);
 
 /* Runs all events, or those up to `until`, or `events_max` of them; SIM_NEVER
@@ -107,7 +107,7 @@ void sim_world_wake(sim_world_t *world, uint32_t rank);
  * library are left. 1: nothing else is left. */
 int sim_world_run(sim_world_t *world, sim_time_t until, uint64_t events_max);
 
-/* Up to when everything has happened. */
+/* The time up to which everything has happened. */
 sim_time_t sim_world_time(const sim_world_t *world);
 
 typedef struct sim_counts {

@@ -4,6 +4,7 @@
  *   measure.c    a rank
  *   probe.c      the measured programs
  *   fit.c        turns measurements into a machine
+ *   simulate.c   a measured program on a simulated machine
  */
 #ifndef XYL_SIMULATOR_CALIBRATE_CALIBRATE_H
 #define XYL_SIMULATOR_CALIBRATE_CALIBRATE_H

@@ -20,7 +20,7 @@
 
 enum { SWEEPS_MAX = 6 };
 
-/* 500 GB/s: nothing on bytes is faster. */
+/* 500 GB/s: no work on bytes is faster. */
 #define RATE_LEAST ((sim_rate_t)2000)
 
 /* Beyond this a stream is more than the queue between two ranks. */
@@ -102,7 +102,8 @@ static sim_rate_t rate_of(double us, size_t bytes)
 
 /* ---- what measurements show directly ---- */
 
-/* Messages that a sender is rid of though its peer is away. */
+/* Finds the protocol: which messages a sender is rid of while its peer is away.
+ */
 static void take_protocol(fit_t *fit, sim_link_t *link)
 {
     size_t eager = 0;
@@ -280,7 +281,7 @@ static int belongs(const fit_t *fit, const calibrate_sample_t *sample)
     return 0;
 }
 
-/* 1: the first of its two times counts, else the second. */
+/* 1: the first, or the second, of its two times counts; both may. */
 static int first_counts(const calibrate_probe_t *probe)
 {
     return probe->kind != CALIBRATE_RELAY && probe->kind != CALIBRATE_FAN_OUT;

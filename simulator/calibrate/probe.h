@@ -1,8 +1,7 @@
 /* Micro-benchmarks for calibration: small programs of one or two operations
  * with a tree and segments of their own, so that each shows one cost. The same
- * programs run on real ranks (measure.c) and on simulated ones
- * (fit.c). None is one of the collectives as the library would run
- * them by itself.
+ * programs run on real ranks (measure.c) and on simulated ones (simulate.c).
+ * None is one of the collectives as the library would run them by itself.
  *
  * A probe divides the ranks into teams by color and runs its steps, one after
  * the other, on each. Everything here is pure.

@@ -110,8 +110,8 @@ static void program(void *arg, uint32_t rank)
 
 /* ---- around it ---- */
 
-/* The ranks of the probe's team; of work, which has no team, the working ones.
- */
+/* How many ranks the probe's team has. Work has no team: how many ranks
+ * work. */
 static uint32_t players_count(const calibrate_sample_t *sample)
 {
     const calibrate_probe_t *probe = &sample->probe;

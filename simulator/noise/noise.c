@@ -302,7 +302,7 @@ void sim_noise_cursor_init(sim_noise_cursor_t *cursor, const sim_noise_t *noise,
     }
 }
 
-/* ---- what it is asked for ---- */
+/* ---- questions to a cursor ---- */
 
 sim_time_t sim_noise_stretch(sim_noise_cursor_t *cursor, sim_time_t time,
                              sim_time_t work)

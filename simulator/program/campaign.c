@@ -1,4 +1,4 @@
-/* What a campaign has: its cells, and the numbers that follow from them. */
+/* The cells of a campaign, and the numbers that follow from them. */
 #include "simulator/program/campaign.h"
 
 #include <stdio.h>

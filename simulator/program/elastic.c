@@ -2,10 +2,10 @@
  * charges nothing: its dependencies are messages of zero bytes on the ranks'
  * nets.
  *
- * That a follower may begin shortly before its leader has ended is known when
- * the leader begins, as a simulated rank sees the end of its work at once. The
- * leader is busy then, so a further rank, without noise, sends the message in
- * its stead. One thread. */
+ * A simulated rank sees the end of its work as soon as the work begins. So a
+ * leader knows from then on when its followers may begin, shortly before its
+ * own end. At that time the leader is busy, so a further rank, without noise,
+ * sends the message in its stead. One thread. */
 #include "simulator/program/elastic.h"
 
 #include <stdio.h>
@@ -87,8 +87,8 @@ static void sent(xyl_event_t *event)
     free(event);
 }
 
-/* Tells the other side of `member` about a call of its. `by` sends, while it
- * owns its engine. */
+/* Tells the other side of `member` about one of its calls. Rank `by` sends,
+ * while it owns its engine. */
 static void tell(struct member *member, uint32_t by)
 {
     struct elastic *elastic = member->elastic;

@@ -161,7 +161,7 @@ static int names_schedule(const struct simulation *simulation)
            !registry_is_tree(simulation->tuning.algorithm, simulation->coll);
 }
 
-/* The rivals have trees, of two collectives. */
+/* The rivals have two collectives, by trees. */
 static int rivals_can(const struct simulation *simulation)
 {
     return (simulation->coll == XYLEM_COLL_BCAST ||

@@ -79,7 +79,7 @@ struct simulation {
     /* Derived from these: */
     sim_machine_t machine;
     unsigned ranks;
-    unsigned shares_memory; /* of a node: its ranks */
+    unsigned shares_memory; /* the ranks of a node do */
     xylem_coll_t coll;
     struct bench_tuning tuning;
     sim_payload_t payload;
@@ -99,7 +99,7 @@ enum cli_result simulation_parse(const char *program, int argc, char **argv,
                                  struct simulation *simulation_out);
 void simulation_destroy(struct simulation *simulation);
 
-/* Of the largest buffer that a rank has. */
+/* The bytes of the largest buffer that a rank has. */
 size_t simulation_bytes(const struct simulation *simulation);
 
 #endif

@@ -15,7 +15,7 @@
 #include "bench/measure/rival_stages.h"
 #include "simulator/program/tally.h"
 
-/* All ranks know of a death within that. */
+/* All ranks know of a death within this time. */
 static const sim_time_t notice_max = SIM_MS;
 
 struct player {

@@ -39,7 +39,7 @@ enum column {
     ENDED,
     TOLD,
     TOLD_US,
-    SEED, /* the first; as all that follow a parameter */
+    SEED, /* the first seed; from here on columns are parameters */
     SHARED_MEMORY,
     SEGMENT,
     SEND_WINDOW,

@@ -1,5 +1,5 @@
 /* The file of a campaign on simulated machines: a row for each run as it ends,
- * and for the mean over several seeds when all of these have. */
+ * and one for the mean over several seeds when all of their runs have ended. */
 #ifndef XYL_SIMULATOR_PROGRAM_ROWS_H
 #define XYL_SIMULATOR_PROGRAM_ROWS_H
 

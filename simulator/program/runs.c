@@ -412,7 +412,7 @@ static int run_level(struct sim_campaign *campaign, size_t contender,
     return ok;
 }
 
-/* Until all that were begun have ended, one after the other. */
+/* Waits until all runs that were begun have ended, one after the other. */
 static int side_end(struct sim_campaign *campaign)
 {
     int ok = side_take(campaign);

@@ -65,7 +65,7 @@ static _Noreturn void run_alone(struct sim_side_run *run,
     _exit(ok ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* Until one ends. */
+/* Waits until one process ends. */
 static void one_wait(struct sim_side *side)
 {
     int status = 0;

@@ -23,14 +23,14 @@ struct sim_tally {
     unsigned complaints;
 };
 
-/* 1, or 0 without memory. Tell the tally its world then. */
+/* 1, or 0 without memory. Set the tally's `world` afterwards. */
 int sim_tally_create(struct sim_tally *tally, const struct sim_case *c);
 void sim_tally_destroy(struct sim_tally *tally);
 /* Within the rank's call or callback: it makes its first call. */
 void sim_tally_begin(struct sim_tally *tally, uint32_t rank);
 /* A call of the rank has ended. 1: it is to make another. */
 int sim_tally_end(struct sim_tally *tally, uint32_t rank);
-/* A call of its has failed, because a rank has died. */
+/* A call of the rank has failed, because a rank has died. */
 void sim_tally_fail(struct sim_tally *tally, uint32_t rank);
 /* Prints an error, once, and the case fails. */
 void sim_tally_complain(struct sim_tally *tally, uint32_t rank,
