@@ -17,15 +17,14 @@
  * Errors: every function that can fail returns a status and leaves its output
  * arguments untouched when it fails; xylem_last_error() then says in words what
  * was wrong. A rank on which a collective call fails in this way may make the
- * call again; the other ranks wait for it in the call, and after some seconds
- * fail the team.
+ * call again. The other ranks wait for that in their calls, and fail the team
+ * after some seconds.
  *
  * Structures that the caller fills in begin with struct_bytes and grow from
- * release to release. Members that a program does not set, or does not know,
- * are 0; XYLEM_COLL_ARGS_INIT and its like see to both. Members and flags that
- * this library does not know must be 0 (XYLEM_ERR_UNSUPPORTED for a member,
- * XYLEM_ERR_INVALID_ARG for a flag). docs/interface.md says what holds between
- * releases.
+ * release to release. XYLEM_COLL_ARGS_INIT and its like set struct_bytes, and
+ * all other members to 0. Members and flags that this library does not know
+ * must be 0 (XYLEM_ERR_UNSUPPORTED for a member, XYLEM_ERR_INVALID_ARG for a
+ * flag). docs/interface.md says what holds between releases.
  *
  * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,382 teams
  * of a context at a time; a context has at most 256 operations and 2^24 types
@@ -169,9 +168,9 @@ typedef struct xylem_context_params {
  * others live and tells them so (xylem-run --no-kill).
  *
  * Descriptors 0 to 2 that are closed become /dev/null, and stay so. Otherwise a
- * connection could get such a number, and with it what the program prints. For
- * the same reason a program that closes one of them later opens another file in
- * its place at once. */
+ * connection could get one of these numbers, and what the program prints would
+ * go to the connection. For the same reason a program that closes one of them
+ * later must open another file in its place at once. */
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out);
 
@@ -260,9 +259,9 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
 /* Makes a team without a parent, by ranks that reach each other by other means.
  * Each rank draws a ticket, tells it to the others, and then makes the team of
  * all tickets, which all ranks pass in the same order; tickets[rank] is the
- * rank's own. A ticket is good for one team; if no team comes of it, also
- * because xylem_team_create fails, the rank gives its ticket back. Returns
- * owned, as above. Any thread. */
+ * rank's own. A ticket is good for one team. A rank that makes no team of its
+ * ticket, or whose xylem_team_create fails, returns the ticket with
+ * xylem_ticket_return. Returns owned, as above. Any thread. */
 typedef struct xylem_ticket {
     uint32_t word[4];
 } xylem_ticket_t;
@@ -298,8 +297,9 @@ xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out);
 xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why);
 xylem_status_t xylem_team_revoke(xylem_team_t *team);
 
-/* For the ranks that live, also of a team that has failed; each rank calls them
- * in the same order. They block, and tolerate deaths meanwhile.
+/* Calls for the ranks that live, also of a team that has failed. All living
+ * ranks make these calls, in the same order. The calls block, and go on if
+ * ranks die meanwhile.
  *
  * agree:  *flags becomes the bitwise and of the values that all ranks have
  *         passed; values of ranks that have died may be missing. All living
@@ -375,13 +375,13 @@ typedef struct xylem_type_part {
     xylem_type_t type;
 } xylem_type_part_t;
 
-/* The extent that reaches from the beginning of the lowest to the end of the
- * highest element of the parts, by their extents. */
+/* The extent from the beginning of the lowest element of the parts to the end
+ * of the highest. An element ends where its own extent ends. */
 #define XYLEM_EXTENT_AUTO INT64_MIN
 
 /* New types; the handle is good for this context only.
- * create:     anything; parts_count 0: a type without data. One part with an
- *             extent of its own gives a type another extent.
+ * create:     any parts; parts_count 0: a type without data. To give a type
+ *             another extent, pass the type as the only part.
  * contiguous: `count` elements, their extent apart.
  * vector:     `count` blocks of block_count elements, stride_bytes from the
  *             beginning of one to that of the next.
@@ -603,7 +603,8 @@ typedef struct xylem_coll_args {
     const uint32_t *destinations, *sources;
     uint32_t destination_count, source_count;
     /* Seconds without any event after which the operation fails, on all ranks
-     * (XYLEM_ERR_TIMED_OUT); 0: XYLEM_HANG_S, which is none unless set. */
+     * (XYLEM_ERR_TIMED_OUT). 0: those of XYLEM_HANG_S; unless that is set, the
+     * operation has no limit. */
     uint32_t limit_s;
     /* 0: the call matches the other ranks' calls by the order in which a team's
      * calls are made (or started, if persistent). This order must be the same
@@ -760,13 +761,13 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                xylem_request_t **request_out);
 /* Tells whether a call with `args`, which have a tag, moves its data as
- * directly as a call without a tag. GPUs of a node read each other's memory in
- * calls that keep to their team's order; in calls with tags their data go
- * through memory of the host. *suits_out is 0 if that matters, because some
- * rank has asked with a buffer in memory of a GPU and with a tag that is no
- * greater: then a call without a tag, on a team of its own, is faster.
- * *suits_out is the same on all ranks for one tag, provided that each of them
- * asks before its call. No message is sent. Any thread. */
+ * directly as a call without a tag. In calls without tags the GPUs of a node
+ * read each other's memory; in calls with tags their data go through memory of
+ * the host. *suits_out is 0 if some rank has called this function with the same
+ * or a smaller tag and a buffer in memory of a GPU. Then a call without a tag,
+ * on a team of its own, is faster. All ranks get the same answer for one tag if
+ * each calls this function before its call with the tag. No message is sent.
+ * Any thread. */
 xylem_status_t xylem_tag_suits(xylem_team_t *team,
                                const xylem_coll_args_t *args, int *suits_out);
 xylem_status_t xylem_coll_start(xylem_team_t *team,
@@ -807,8 +808,9 @@ xylem_status_t xylem_request_test(xylem_request_t *request);
  */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 
-/* The same for about limit_us microseconds, then XYLEM_IN_PROGRESS. May sleep,
- * where waiting does, if the limit is XYLEM_SPIN_US or more. */
+/* The same for about limit_us microseconds, then XYLEM_IN_PROGRESS. It sleeps
+ * as xylem_request_wait does, but only if the limit is XYLEM_SPIN_US or more.
+ */
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
 

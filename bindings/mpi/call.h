@@ -96,7 +96,8 @@ typedef enum xmpi_form {
     XMPI_PERSISTENT
 } xmpi_form_t;
 
-/* Whether a call is taken, or why the host gets it; the report counts them. */
+/* Whether a call is taken, or why the host gets it. The report counts the calls
+ * of each fate. */
 typedef enum xmpi_fate {
     XMPI_TAKEN,
     XMPI_NOT_SELECTED, /* by XYLEM_MPI_COLLECTIVES */
@@ -158,8 +159,8 @@ xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
 
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
-/* The program frees a type: the type that is kept with the handle, for
- * xmpi_type_leave; NULL: none is. */
+/* Called when the program frees a type. Returns the type that is kept with the
+ * handle, for xmpi_type_leave; NULL: none is kept. */
 xmpi_type_t *xmpi_type_goes(MPI_Datatype handle);
 int xmpi_type_leave(xmpi_type_t *type, MPI_Datatype *handle);
 
@@ -247,12 +248,12 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
 xmpi_comm_t *xmpi_comm_found(MPI_Comm handle, int is_of_parent);
 /* The state of a communicator that has no handle yet (MPI_COMM_NULL). */
 xmpi_comm_t *xmpi_comm_new(MPI_Comm handle);
-/* The duplicate that this thread makes next takes over the state; whether it
- * has. */
+/* The duplicate that this thread makes next takes over the state. The second
+ * function, called after that, tells whether it has. */
 void xmpi_comm_offer_copy(xmpi_comm_t *comm);
 int xmpi_comm_copy_is_taken(void);
-/* The communicator whose error handler is called: MPI_COMM_SELF's if the
- * program has freed this one, which then only stands for requests. */
+/* The communicator whose error handler is called: this one, or MPI_COMM_SELF if
+ * the program has freed this one and only requests still hold it. */
 MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm);
 /* Whether the call is taken; may exchange messages with the other ranks of the
  * communicator if the call may block. */
@@ -273,7 +274,8 @@ void xmpi_hints_drop(xmpi_hints_t *hints);
 /* Writes them into an info object of the host's; NULL: there are none. */
 void xmpi_hints_tell(const xmpi_hints_t *hints, MPI_Info info);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
-/* Begins a failed call again without its hints; `status` if it had none. */
+/* Begins a call that has failed with `status` once more, without its hints.
+ * Returns `status` if the call had no hints. */
 typedef xylem_status_t (*xmpi_begin_fn)(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_request_t **request_out);
@@ -296,8 +298,8 @@ int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);
  * NULL for XYLEM_COLOR_NONE. All ranks of the READY parent call it. */
 xylem_status_t xmpi_team_split(const xmpi_comm_t *parent, uint32_t color,
                                int key, xylem_team_t **team);
-/* Finds the team for a call and sets its tag. *tags_out: the tag is of these,
- * and held; NULL: the team is the call's own. */
+/* Finds the team for a call and sets the call's tag. *tags_out: the tags that
+ * this tag belongs to, held for the call; NULL: the team is the call's own. */
 xylem_status_t xmpi_tags_find(xmpi_comm_t *comm, xylem_coll_args_t *args,
                               xmpi_tags_t **tags_out, xylem_team_t **team_out);
 void xmpi_tags_drop(xmpi_tags_t *tags);
@@ -310,7 +312,7 @@ typedef struct xmpi_block {
     xmpi_type_t *type;
 } xmpi_block_t;
 
-/* A side that goes through `packed`: its elements have gaps, mostly. */
+/* A side whose data go through `packed`, mostly because elements have gaps. */
 typedef struct xmpi_buffer {
     char *packed; /* NULL: not needed */
     char *user;
@@ -357,13 +359,13 @@ void xmpi_windows_progress(void);
 /* The hook calls `turn_end` at the end of each turn. Called before there is a
  * context. */
 void xmpi_hook_at_turn_end(void (*turn_end)(void));
-/* From now on xmpi_hook is called while the program is in MPI; 0: there is no
- * way. MPI was initialised with the thread level. */
+/* From now on xmpi_hook is called while the program is in MPI. 0: no code would
+ * call it. `thread_level` is the level that MPI has granted. */
 int xmpi_hook_install(int thread_level);
 /* Whether the functions that wait for requests have to call the hook. */
 int xmpi_hook_is_polled(void);
 void xmpi_hook_remove(void);
-/* `self` goes away: the hook uses the binding's present one instead. */
+/* Called before `self` is freed: the hook goes on with xmpi_state.self. */
 void xmpi_hook_leave(MPI_Comm self);
 
 /* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or why
@@ -404,9 +406,9 @@ xylem_status_t xmpi_request_wait(xylem_request_t *request);
 int xmpi_call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
                    const xmpi_comm_t *comm, xmpi_form_t form,
                    xmpi_fate_t *fate_out, int *code_out);
-/* The call fails before it has begun. All ranks make a mistake of the program's
- * alike; if this rank lacks memory, it aborts the team, as the others wait for
- * it. Calls the error handler; returns the code. */
+/* Fails a call that has not begun: calls the error handler, returns the code.
+ * MPI_ERR_NO_MEM also aborts the team, because other ranks wait in the call.
+ * Other codes are mistakes of the program, which all ranks make alike. */
 int xmpi_call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code);
 /* Unpacks the result of a call that is over. Returns MPI's code. */
 int xmpi_plan_result(xmpi_plan_t *plan);

@@ -95,8 +95,9 @@ static void context_create(void)
     atomic_store_explicit(&xmpi_state.context, context, memory_order_release);
 }
 
-/* Whether the settings are the same on all ranks; else MPI is used alone. Also
- * tells all ranks the job's number, and what the hosts of some ranks do. */
+/* Whether the settings are the same on all ranks; else MPI is used alone. All
+ * ranks also get the job's number, and learn whether any rank's host writes to
+ * requests or forbids calls from xylem's thread. */
 static int settings_agree(void)
 {
     /* MPICH compares integers alike, whether their type is signed or not. */

@@ -28,13 +28,17 @@ enum {
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     PROBES_MAX = 1000,
     YIELD_AFTER_TURNS = 8, /* without work, if ranks share cores */
-    IDLE_TURNS = 64, /* of the thread; after them it sleeps, each time twice as
-                        long: most often it has no core of its own */
+    /* After so many turns without work the thread, which seldom has a core of
+     * its own, sleeps: MOMENT_NS at first, then twice as long each time. */
+    IDLE_TURNS = 64,
     MOMENT_NS = 20000,
     MOMENT_MAX_NS = 160000,
     REST_NS = 10000000, /* between turns while nothing is under way */
-    SLICE_US = 20,      /* of a wait, between two turns of the host */
-    SLICES_SHORT = 50,  /* so many are short; then the rank may sleep */
+    /* A wait gives the host a turn after each slice. The first SLICES_SHORT
+     * have SLICE_US, so that the host gets turns soon; in a longer slice the
+     * rank may sleep. */
+    SLICE_US = 20,
+    SLICES_SHORT = 50,
     SLICE_LONG_US = 1000
 };
 

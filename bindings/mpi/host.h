@@ -134,8 +134,8 @@ int xmpi_host_writes_to_requests(void);
 /* Fails a call that neither the library nor the binding has: calls the error
  * handler, returns MPI's code. */
 int xmpi_host_lacks(MPI_Comm comm);
-/* Cleared memory without which this rank could not do what the other ranks wait
- * for. If there is none, a line says so and the process aborts. */
+/* Cleared memory that this rank cannot do without, because other ranks wait for
+ * it. If there is none, a line says so and the process aborts. */
 void *xmpi_memory(size_t count, size_t bytes);
 
 #endif

@@ -1,7 +1,8 @@
 /* Tables of the functions that the binding takes over, with the types of their
- * parameters. The front exports MPI_NAME and PMPI_NAME for each. A module has
- * xmpi_NAME, or takes the name later (xmpi_front_t). The collectives are
- * XYL_COLL_MPI_MAP; those with data also have forms for large counts. */
+ * parameters. The front exports MPI_NAME and PMPI_NAME for each. A module has a
+ * function xmpi_NAME, or gives the front one later (xmpi_front_t). The
+ * collectives are XYL_COLL_MPI_MAP; those with data also have forms for large
+ * counts. */
 #ifndef XMPI_NAMES_H
 #define XMPI_NAMES_H
 

@@ -2,10 +2,11 @@
  *
  * Ranks may start persistent collectives in different orders. If the
  * communicator has one node, each collective has a tag of the communicator's
- * team, numbered in the order of making, so that making and freeing one needs
- * no other rank. When the tags of a team are used up, another team follows. A
- * collective has its own team if there are several nodes, as calls with tags
- * use no levels, or if GPUs would read its buffers directly.
+ * team. All ranks make the collectives in the same order and number the tags in
+ * it, so a rank makes or frees a collective without the other ranks. When the
+ * tags of a team are used up, the ranks make another team. A collective has its
+ * own team if there are several nodes, as calls with tags use no levels, or if
+ * GPUs would read its buffers directly.
  */
 #include <stdlib.h>
 

@@ -42,7 +42,7 @@ static MPI_Status *status_at(MPI_Status statuses[], int i)
 
 /* ---- the host's requests ---- */
 
-/* Before each question to the host. */
+/* Calls the hook if the host does not. Called before each call of the host. */
 static void hook_poll(void)
 {
     if (is_polling())
@@ -131,8 +131,8 @@ static void both_move(void)
         sched_yield();
 }
 
-/* If the host finds no active request (MPI_UNDEFINED) it does not know that
- * some collectives are started: `*flag` becomes 0. */
+/* Clears `*flag` if the host has found no active request (MPI_UNDEFINED), but
+ * some persistent collectives are started, of which the host does not know. */
 static void hide_end(int code, int count, const MPI_Request requests[],
                      int index, int *flag)
 {

@@ -1,8 +1,8 @@
 /* Windows of one-sided communication are the host's. An MPI library progresses
  * accesses in all of its calls, hence in collectives, too. So a blocking call
  * of the binding gives the host a turn at its end while the program has a
- * window. A rank then sees behind a barrier an access that was completed before
- * it.
+ * window. After a barrier a rank then sees each access that another rank has
+ * completed before the barrier.
  */
 #include <limits.h>
 
