@@ -98,8 +98,9 @@ static void cell_add(struct sim_cell *cell, const struct sim_numbers *numbers,
     mean->failed_us = numbers->failed_us;
 }
 
-/* The least cost of the noise, if each call, as long as this contender's
- * without noise, waits once for the ranks whose data it needs. 0: not known. */
+/* The least cost of the noise, if each call is as long as this contender's
+ * calls without noise, and waits once for the ranks whose data it needs. 0: not
+ * known. */
 static double floor_of(const struct sim_campaign *campaign, size_t contender,
                        size_t level)
 {
@@ -226,7 +227,7 @@ static int is_traced(const struct sim_campaign *campaign, size_t level)
     return campaign->simulation->trace != NULL && level == campaign->levels - 1;
 }
 
-/* `outcome`: NULL: in a process of its own, which fills it later. */
+/* `outcome` NULL: the run is made in a process of its own, which has one. */
 static int run_one(struct sim_campaign *campaign, struct sim_case *c,
                    size_t level, struct sim_outcome *outcome)
 {
