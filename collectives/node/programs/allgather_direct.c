@@ -1,6 +1,6 @@
 /* Allgather: every seat publishes its block and copies out the other seats'
- * blocks as they come, its neighbour's first, so that not all seats read
- * one. */
+ * blocks as they come. It begins with its neighbour's block, so that the seats
+ * do not all read the same block at once. */
 #include "collectives/node/programs/parts.h"
 
 static void write_allgather_own(const xyl_problem_t *problem,

@@ -6,8 +6,9 @@
  * Two seats hand each other's block by their lines.
  *
  * In node_read a seat offers its blocks, and each receiver reads its own in the
- * seat's memory, neighbours first. All blocks are offered; where lengths vary,
- * blocks of K KiB and more are, by their cells of the first piece. */
+ * seat's memory, neighbours first. An alltoall offers all blocks. An alltoallv
+ * or alltoallw by node_read:K offers blocks of at least K KiB, by their cells
+ * of the first piece. */
 #include "collectives/node/programs/alltoall.h"
 
 enum {

@@ -16,11 +16,12 @@ enum {
  *
  *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
  *
- * A step waits only for steps of any seat that stand before it there: the
- * publishing for its round, or the copying out of the place's last use. In
- * place, a block is published before it is overwritten, as partners exchange in
- * one round. A seat copies its own block last: before, its partners would
- * wait. */
+ * A step waits only for earlier steps in this order, of its own seat or of
+ * others: a copy waits for the partner's publishing in the same round, a
+ * publishing for the copy of the block that had the place before. So no step
+ * waits for ever. In place, a block is published before it is overwritten, as
+ * partners exchange in one round. A seat copies its own block at the end, so
+ * that its partners need not wait for this copy. */
 typedef struct rounds {
     uint64_t bytes; /* of a cut, and of a place: whole lines */
     uint32_t count;
@@ -38,10 +39,10 @@ static uint32_t meetings(const xyl_problem_t *problem)
     return problem->ranks - (problem->ranks % 2 == 0);
 }
 
-/* The partner of `seat`, as in a tournament: in meeting k seats s and k - s
- * (modulo their number) are partners. A seat that would meet itself meets the
- * last seat, not counted, if there is an even number of seats; else it is
- * returned. */
+/* The partner of `seat`, as in a tournament: in meeting k seats s and k - s are
+ * partners, modulo the number of seats. If there is an even number of seats,
+ * the last seat is not counted, and meets the seat that would meet itself. Else
+ * that seat has no partner, and this function returns the seat itself. */
 static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
                            uint32_t round)
 {

@@ -151,9 +151,9 @@ static void take_own(fan_t *fan, xyl_step_kind_t kind)
     wait_for_own(fan->program, fan->last, fan->segment);
 }
 
-/* Combines the groups of the level below, in their order; this seat leads their
- * group at `level`. Its sum so far comes first in that order, or lies elsewhere
- * than the new sum. */
+/* Combines the groups of the level below, in their order, into their group at
+ * `level`, which this seat leads. The new sum overwrites this seat's sum so far
+ * only if the latter is the first operand. */
 static void combine_group(fan_t *fan, uint32_t level, int is_published)
 {
     const xyl_problem_t *problem = fan->problem;
@@ -182,9 +182,9 @@ static void combine_group(fan_t *fan, uint32_t level, int is_published)
     }
 }
 
-/* 1: the group's sum is made where the seat publishes. A leader that comes
- * first in its group adds the others to its sum. Any other leader is the root,
- * and combines by turns in RECV and where it publishes. */
+/* 1: the leader makes the group's sum in the place where it publishes; 0: in
+ * RECV. A leader that comes first in its group adds the others to its sum. Any
+ * other leader is the root; it uses the two places by turns. */
 static int is_combined_where_published(const fan_t *fan, uint32_t level)
 {
     const uint32_t own = fan->problem->rank;

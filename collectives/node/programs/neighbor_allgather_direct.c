@@ -3,17 +3,18 @@
  * blocks, so each says its own in its line, and there is one piece.
  *
  * A block longer than a cell is offered to each destination by a line between
- * the two seats, and read in the sender's memory. The sender's own line has its
- * length as well, so that a destination that expects a short block finds a long
- * one, and the other way round. A seat waits only for neighbours, and keeps its
- * block for a destination that is late to read, as in a long alltoall.
+ * the two seats, and read in the sender's memory. The sender's own line has the
+ * length of a long block, too. So a destination finds the length in one place,
+ * and fails if it expects another. A seat waits only for neighbours, and sends
+ * its block in parts to a destination that is late to read, as in a long
+ * alltoall.
  *
  *   a seat's part of the window
  *     its own cell | line, cell | line, cell | ...   one for each other seat,
  *                                                    by the distance to it
  *
- * The block of a source that is named several times is taken once, and
- * copied. */
+ * If a source is named several times, the seat takes its block once and copies
+ * it to the other places. */
 #include "collectives/data/neighbors.h"
 #include "collectives/node/programs/parts.h"
 

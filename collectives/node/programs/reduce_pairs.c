@@ -4,9 +4,9 @@
  * reduce adds its input to the sum of all others if the order of operands does
  * not matter or the root is the first seat; else it copies the result out.
  *
- * In a level, the seat that gets the result does so for another level, which
- * goes on detached. Input in memory of xylem_alloc is copied, as no seat knows
- * where the others' input lies. */
+ * If the stage is one of several levels, one seat gets the result and passes it
+ * to another level, which may go on detached. Input in memory of xylem_alloc is
+ * copied, as no seat knows where the others' input lies. */
 #include "collectives/node/programs/parts.h"
 
 /* The fewest cells with which pairs make sense: the homes, and some more. */
@@ -56,8 +56,8 @@ static uint32_t cells_of(const xyl_problem_t *problem,
                                       : (uint32_t)XYL_PAIRS_CELLS_MAX;
 }
 
-/* How many of these the window has: as many as are in use if no seat is
- * late. */
+/* The cells that lie in the window: as many as are in use if no seat is late.
+ */
 static uint32_t near_cells_of(const xyl_problem_t *problem,
                               const xyl_node_program_t *program)
 {

@@ -99,7 +99,7 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
 enum { READ_KIB = 2048 };
 
 /* Offers a block that is longer than a cell, if blocks of its length for all
- * other seats would have K KiB in all. */
+ * other seats have at least K KiB together (node_read:K). */
 static void scatterv_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
