@@ -11,7 +11,8 @@
  * three exceptions:
  * - Alltoalls in rounds, and groups, write a place of the window again. The
  *   writer then waits for the readers of the place.
- * - A seat that offers a block in its own memory (PEER) waits for the receiver.
+ * - A seat that offers a block in its own memory waits for the receiver, up to
+ *   a limit (transfer.c).
  * - If `shares` is set, the input of a seat may stay in that seat's memory, and
  *   other seats read it there. A seat with such input ends when all seats have
  *   said that they read no more input. Each seat says so in each such program.

@@ -161,8 +161,9 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
-/* Writes this seat's call into its line and posts there. A seat that has made a
- * different call and waits for the line then finds the difference. */
+/* Writes this seat's call into its line and posts there, without waking a seat.
+ * A seat that has made a different call and waits for the line then finds the
+ * difference. */
 static void say_in_own_line(const xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece)
 {
@@ -268,10 +269,10 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 
 /* The time when a sender ends its wait for the receiver: `parcel_patience_us`
  * after its offer if the receiver has not come, `held_up_us` if the receiver
- * reads. A sender that also takes a block from each other seat waits after its
- * last take for as long as its takes have lasted, within these limits. All
- * seats have come by then, and a receiver that is not held up needs no longer
- * for its own takes. */
+ * reads. A sender that also reads offered blocks, in a program that is not
+ * sparse, waits after its last take for as long as its takes have lasted,
+ * within these limits. All seats have come by then, and a receiver that is not
+ * held up needs no longer for its own takes. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,
