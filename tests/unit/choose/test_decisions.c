@@ -222,7 +222,8 @@ static int line_rewrite(const char *line, char *text)
     snprintf(text, TEXT_BYTES, "no row can be read in this line");
     if (read_row(words, split(head, words), &row)) {
         decide(team_of(&row.shape), &row, decision);
-        snprintf(text, TEXT_BYTES, "%-45.*s: %s", (int)length, line, decision);
+        snprintf(text, TEXT_BYTES, "%-45.*s: %.200s", (int)length, line,
+                 decision);
     }
     return 1;
 }
