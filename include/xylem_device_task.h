@@ -84,7 +84,7 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_next_(uint64_t said)
     return ((said >> 48) + 1) << 48 | (said >> 24 & 0xffffff) << 24;
 }
 
-/* What a block says when it has done what was given. */
+/* Returns the word by which a block says that it has done `given`. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_said_(uint64_t given, int status,
                                              uint64_t state)
 {

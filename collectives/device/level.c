@@ -74,7 +74,7 @@ typedef struct level_stage {
 typedef struct lane {
     uint32_t leader;          /* seat */
     level_stage_t *up, *down; /* down NULL: the seat writes no results */
-    /* Of the leader: its stages between nodes. If the node does not go
+    /* The leader has these stages between nodes. If the node does not go
      * directly, `behind_net` follows the last one, and `behind_up` follows
      * `up`. */
     xyl_stage_t *net_first, *net_last, *behind_net;

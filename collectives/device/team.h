@@ -1,4 +1,4 @@
-/* What the module of GPUs knows of a team. */
+/* The state that the module of GPUs keeps of a team. */
 #ifndef XYL_COLLECTIVES_DEVICE_TEAM_H
 #define XYL_COLLECTIVES_DEVICE_TEAM_H
 

@@ -123,7 +123,7 @@ struct xyl_exec {
     int is_plain;                   /* is_immediate, and without observer */
     const xyl_observer_t *observer; /* of copies; NULL: none */
     xyl_fifo_t *ready;              /* events are pushed here */
-    /* Who records works, while somebody does. Either may be NULL. */
+    /* The observer that records works now. Either pointer may be NULL. */
     const xyl_observer_t *const *recorder;
 };
 

@@ -9,7 +9,7 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    /* Of one operation: eight per lane, and two that belong to no lane. */
+    /* An operation has eight stages per lane, and two that belong to none. */
     XYL_STAGES_MAX = 8 * XYL_LANES_MAX + 2,
     XYL_SEGMENTS_MAX = 1 << 26
 };

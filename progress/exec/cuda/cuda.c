@@ -158,7 +158,7 @@ static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
     work_end(cuda, work);
 }
 
-/* Who records works; NULL: nobody does. */
+/* The observer that records works; NULL: none does. */
 static const xyl_observer_t *recorder_of(const cuda_exec_t *cuda)
 {
     return cuda->exec.recorder == NULL ? NULL : *cuda->exec.recorder;
