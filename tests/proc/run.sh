@@ -297,7 +297,7 @@ test_settings()
         "started 3 processes (PMI_SIZE).*each is a job of its own" \
         env PMI_SIZE=3 "$programs/misuse" create XYLEM_OK ""
     says "what may be said instead is said whole" 0 \
-        "those that do not commute never\.$" \
+        "operations that do not commute never do\.$" \
         env XYLEM_REDUCE_ORDER=any "$programs/misuse" create XYLEM_ERR_CONFIG ""
     says "a broken table is done without" 0 \
         "XYLEM_TUNING=.* is not used.*line" env XYLEM_TUNING="$work/broken" \
