@@ -374,8 +374,8 @@ void xmpi_hook_leave(MPI_Comm self);
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 /* Moves xylem's data until the nonblocking call of `request` is over, or for
- * about a millisecond. Does nothing for requests of the host's own. */
-void xmpi_pending_hasten(MPI_Request request);
+ * about a millisecond. 0: the request is none of xylem's newest calls. */
+int xmpi_pending_hasten(MPI_Request request);
 
 /* An operation that completes on the progressing thread; xmpi_hook runs its
  * task, which finishes it with calls of MPI's. */

@@ -18,6 +18,7 @@
 
 enum {
     CLOSE_TURNS_MAX = 1 << 20,
+    HASTY_AMONG = 64,   /* newest calls in which a wait looks for its own */
     HASTY_TURNS = 4096, /* turns of xylem before the host waits */
     HASTY_OF_HOST = 16  /* the host has one turn per so many of xylem's */
 };
@@ -234,25 +235,32 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     return status;
 }
 
-void xmpi_pending_hasten(MPI_Request request)
+int xmpi_pending_hasten(MPI_Request request)
 {
-    pending_t *pending;
+    pending_t *pending = NULL;
     unsigned turns = 0;
 
-    if (!xmpi_work_is_active())
-        return;
+    if (request == MPI_REQUEST_NULL || !xmpi_work_is_active())
+        return 0;
     pthread_mutex_lock(&pending_lock);
-    pending = pending_find(request);
+    LIST_FOREACH(pending, &pending_all, others)
+    if (++turns > HASTY_AMONG ||
+        (pending->handle == request && !pending->is_left))
+        break;
     pthread_mutex_unlock(&pending_lock);
+    if (pending == NULL || turns > HASTY_AMONG)
+        return 0;
     /* `pending` stays valid here: the host frees it in the wait that follows.
      */
-    for (; pending != NULL && turns < HASTY_TURNS &&
-           atomic_load_explicit(&pending->is_active, memory_order_acquire);
+    for (turns = 0;
+         turns < HASTY_TURNS &&
+         atomic_load_explicit(&pending->is_active, memory_order_acquire);
          turns++) {
         xmpi_hook();
         if (turns % HASTY_OF_HOST == HASTY_OF_HOST - 1)
             xmpi_progress();
     }
+    return 1;
 }
 
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,

@@ -168,7 +168,7 @@ static int taken_Wait(MPI_Request *request, MPI_Status *status)
     int code, flag = 0;
 
     if (persistent == NULL && request != NULL)
-        xmpi_pending_hasten(*request);
+        (void)xmpi_pending_hasten(*request);
     if (persistent == NULL && host_may_wait())
         return xmpi_host.Wait(request, status);
     if (persistent != NULL) {
@@ -219,8 +219,10 @@ static int taken_Waitall(int count, MPI_Request requests[],
 {
     int code, flag = 0, i;
 
-    for (i = 0; requests != NULL && i < count; i++)
-        xmpi_pending_hasten(requests[i]);
+    /* The last of xylem's calls most often ends last. */
+    for (i = count; requests != NULL && i > 0; i--)
+        if (xmpi_pending_hasten(requests[i - 1]))
+            break;
     if (host_may_wait())
         code = xmpi_host.Waitall(count, requests, statuses);
     else
