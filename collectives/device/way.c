@@ -147,9 +147,22 @@ static uint64_t number_in(uint64_t word)
     return word & ~(they_ask | side_by_side);
 }
 
+/* The team's ranks on this machine, which share its GPUs. The machine may be
+ * presented as several nodes. */
+static uint32_t ranks_at_gpus(const xylem_team_t *team)
+{
+    const xyl_peer_t *peers = team->context->peers;
+    uint32_t rank, count = 0;
+
+    for (rank = 0; rank < team->size; rank++)
+        count += peers[xyl_team_world_rank(team, rank)].is_local;
+    return count;
+}
+
 /* The bits that this rank adds to the word once it has met a buffer in memory
  * of a GPU; 0: it has met none. */
-static uint64_t word_of_rank(xylem_team_t *team, const xylem_coll_args_t *args)
+static uint64_t word_of_rank(const xylem_team_t *team,
+                             const xylem_coll_args_t *args)
 {
     const xyl_cuda_library_t *library =
         xyl_cuda_library_of(xyl_collective_exec(team->context, args));
@@ -159,7 +172,7 @@ static uint64_t word_of_rank(xylem_team_t *team, const xylem_coll_args_t *args)
     if (library == NULL)
         return 0;
     if (library->devices(&devices) == 0 &&
-        (seats_of(team) <= (uint32_t)devices ||
+        (ranks_at_gpus(team) <= (uint32_t)devices ||
          (library->device(0, &device) == 0 && device.is_mps)))
         return they_ask | side_by_side;
     return they_ask;

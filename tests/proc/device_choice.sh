@@ -10,16 +10,17 @@ settings_forget
 tune=$(realpath "$1") run=$(realpath "$2") bench=$(realpath "$3")
 XYLEM_CUDA_LIBRARY=$(realpath "$4")
 export XYLEM_CUDA_LIBRARY XYLEM_VERBOSE=select XYLEM_TUNING=none
-bound=60
+bound=60 nodes=1
 
-# bench COLL BYTES [OPTION...]: 4 ranks, two on each GPU
+# bench COLL BYTES [OPTION...]: 4 ranks, two on each GPU, on $nodes nodes
 bench()
 {
-    attempt "$run" -n 4 "$bench" --check -i 8 -c "$1" --sizes "$2" --mem cuda "${@:3}"
+    attempt "$run" -n 4 --nodes "$nodes" "$bench" --check -i 8 -c "$1" --sizes "$2" --mem cuda "${@:3}"
 }
+# right [COMMAND...]: the results are right, and the command succeeds
 right()
 {
-    test "$code" -eq 0 && grep -q " 0$" "$out"
+    test "$code" -eq 0 && grep -q " 0$" "$out" && "${@:-true}"
 }
 # chosen TEXT: of the calls of the length that is measured
 chosen()
@@ -53,13 +54,13 @@ check "or at some" chosen "cuda_gsb.*(by setting)"
 check "and no others" chosen "node_"
 XYLEM_ALGORITHMS=allreduce=cuda_gsb attempt "$run" -n 4 "$bench" --check -i 8 \
     -c allreduce --sizes 64K
-check "what cannot run says why not" right -a \
+check "what cannot run says why not" right \
     grep -q "not cuda_gsb, .*: it needs buffers in memory of GPUs" "$err"
 attempt "$run" -n 2 --nodes 2 "$bench" -c bcast --sizes 4K --algorithm cuda_gsb
 check "also where a call names it" \
     grep -q "cuda_gsb.*needs ranks on one node that share memory" "$err"
 FAKE_CUDA_REACH=none bench allreduce 64K
-check "a call that goes on mirrors instead says why" right -a \
+check "a call that goes on mirrors instead says why" right \
     grep -q "goes on mirrors, in place of cuda_ipc: .*known to reach" "$err"
 
 # Whether ranks take turns on a GPU rules may ask.
@@ -74,6 +75,18 @@ FAKE_CUDA_MPS=1 XYLEM_TUNING=$work/turns bench allreduce 64
 check "but not through MPS" chosen "cuda_btb.*of $work/turns"
 FAKE_CUDA_DEVICES=4 XYLEM_TUNING=$work/turns bench allreduce 64
 check "nor where each has its own" chosen "cuda_btb.*of $work/turns"
+
+# Nodes that are presented on one machine share its GPUs.
+nodes=2
+levels="han, .* cuda_ipc on GPUs of this node"
+bench allreduce 256K
+check "ranks of several nodes on one GPU take turns" right \
+    test "$(grep -c "$levels" "$err")" -eq 0
+FAKE_CUDA_MPS=1 bench allreduce 256K
+check "but not through MPS, so GPUs do the levels within nodes" chosen "$levels"
+FAKE_CUDA_DEVICES=4 bench allreduce 256K
+check "nor where each of the machine's ranks has a GPU" chosen "$levels"
+nodes=1
 
 # The tuner.
 table=$work/table.json
