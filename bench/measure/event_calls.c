@@ -102,7 +102,7 @@ xylem_status_t event_call_plain(xylem_team_t *team,
     switch (args->coll) {
 #define PLAIN(ID, name, Mpi, Impi, LIKE, ...)                                  \
     case XYLEM_COLL_##ID:                                                      \
-        return xylem_##name(team XYL_PASSED_##LIKE(args));
+        return xylem_##name(team XYL_LIST_##LIKE(XYL_PASSED));
         XYL_COLL_MAP(PLAIN)
 #undef PLAIN
     case XYLEM_COLL_COUNT:

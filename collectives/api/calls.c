@@ -6,21 +6,23 @@
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 
 #define SHORT_FORMS(ID, name, Mpi, Impi, LIKE, ...)                            \
-    xylem_status_t xylem_##name(xylem_team_t *team XYL_PARAMETERS_##LIKE)      \
+    xylem_status_t xylem_##name(                                               \
+        xylem_team_t *team XYL_LIST_##LIKE(XYL_PARAMETER))                     \
     {                                                                          \
         xylem_coll_args_t args = {.struct_bytes = sizeof args,                 \
                                   .coll = XYLEM_COLL_##ID,                     \
-                                  XYL_MEMBERS_##LIKE};                         \
+                                  XYL_LIST_##LIKE(XYL_INITIAL)};               \
                                                                                \
         return xyl_coll_run(team, &args, "xylem_" #name);                      \
     }                                                                          \
                                                                                \
-    xylem_status_t xylem_i##name(xylem_team_t *team XYL_PARAMETERS_##LIKE,     \
-                                 xylem_request_t **request_out)                \
+    xylem_status_t xylem_i##name(                                              \
+        xylem_team_t *team XYL_LIST_##LIKE(XYL_PARAMETER),                     \
+        xylem_request_t **request_out)                                         \
     {                                                                          \
         xylem_coll_args_t args = {.struct_bytes = sizeof args,                 \
                                   .coll = XYLEM_COLL_##ID,                     \
-                                  XYL_MEMBERS_##LIKE};                         \
+                                  XYL_LIST_##LIKE(XYL_INITIAL)};               \
                                                                                \
         return xyl_coll_begin(team, &args, "xylem_i" #name, request_out);      \
     }

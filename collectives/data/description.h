@@ -320,62 +320,51 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 
 /* ---- short forms ---- */
 
-/* For each list of parameters: the parameters after the team, the members of
- * xylem_coll_args_t that they are, and how they are passed from `a`, a pointer
- * to these. Of the displacements and counts of a list only those that its
- * collective has are named; the rest of the arguments are 0. */
-/* clang-format off */
-#define XYL_PARAMETERS_BARRIER
-#define XYL_MEMBERS_BARRIER
-#define XYL_PASSED_BARRIER(a)
+/* The parameters of each list after the team: P(type, member of
+ * xylem_coll_args_t). Of the displacements and counts of a list only those that
+ * its collective has are named; the rest of the arguments are 0. */
+#define XYL_BUFFERS_(P)  P(const void *, send) P(void *, recv)
+#define XYL_ELEMENTS_(P) P(size_t, count) P(xylem_type_t, type)
+#define XYL_SENT_EACH_(P)                                                      \
+    P(const uint64_t *, send_counts) P(const uint64_t *, send_displs)
+#define XYL_GOT_EACH_(P)                                                       \
+    P(const uint64_t *, recv_counts) P(const uint64_t *, recv_displs)
 
-#define XYL_PARAMETERS_BCAST , void *buf, size_t count, xylem_type_t type, uint32_t root
-#define XYL_MEMBERS_BCAST .recv = buf, .count = count, .type = type, .root = root
-#define XYL_PASSED_BCAST(a) , (a)->recv, (a)->count, (a)->type, (a)->root
+#define XYL_LIST_BARRIER(P)
+#define XYL_LIST_BCAST(P)     P(void *, recv) XYL_ELEMENTS_(P) P(uint32_t, root)
+#define XYL_LIST_ALLREDUCE(P) XYL_LIST_ALLGATHER(P) P(xylem_op_t, op)
+#define XYL_LIST_REDUCE(P)    XYL_LIST_ALLREDUCE(P) P(uint32_t, root)
+#define XYL_LIST_REDUCE_SCATTER(P)                                             \
+    XYL_BUFFERS_(P)                                                            \
+    P(const uint64_t *, recv_counts) P(xylem_type_t, type) P(xylem_op_t, op)
+#define XYL_LIST_ALLGATHER(P) XYL_BUFFERS_(P) XYL_ELEMENTS_(P)
+#define XYL_LIST_GATHER(P)    XYL_LIST_ALLGATHER(P) P(uint32_t, root)
+#define XYL_LIST_ALLGATHERV(P)                                                 \
+    P(const void *, send)                                                      \
+    P(size_t, count) P(void *, recv) XYL_GOT_EACH_(P) P(xylem_type_t, type)
+#define XYL_LIST_GATHERV(P) XYL_LIST_ALLGATHERV(P) P(uint32_t, root)
+#define XYL_LIST_SCATTERV(P)                                                   \
+    P(const void *, send)                                                      \
+    XYL_SENT_EACH_(P) P(void *, recv) XYL_ELEMENTS_(P) P(uint32_t, root)
+#define XYL_LIST_ALLTOALLV(P)                                                  \
+    P(const void *, send)                                                      \
+    XYL_SENT_EACH_(P) P(void *, recv) XYL_GOT_EACH_(P) P(xylem_type_t, type)
+#define XYL_LIST_ALLTOALLW(P)                                                  \
+    P(const void *, send)                                                      \
+    XYL_SENT_EACH_(P)                                                          \
+    P(const xylem_type_t *, send_types)                                        \
+    P(void *, recv) XYL_GOT_EACH_(P) P(const xylem_type_t *, recv_types)
+#define XYL_LIST_NEIGHBOR_ALLGATHER(P)                                         \
+    P(const void *, send)                                                      \
+    P(const uint32_t *, destinations)                                          \
+    P(uint32_t, destination_count)                                             \
+    P(void *, recv)                                                            \
+    P(const uint32_t *, sources) P(uint32_t, source_count) XYL_ELEMENTS_(P)
 
-#define XYL_PARAMETERS_REDUCE , const void *send, void *recv, size_t count, xylem_type_t type, xylem_op_t op, uint32_t root
-#define XYL_MEMBERS_REDUCE .send = send, .recv = recv, .count = count, .type = type, .op = op, .root = root
-#define XYL_PASSED_REDUCE(a) , (a)->send, (a)->recv, (a)->count, (a)->type, (a)->op, (a)->root
-
-#define XYL_PARAMETERS_ALLREDUCE , const void *send, void *recv, size_t count, xylem_type_t type, xylem_op_t op
-#define XYL_MEMBERS_ALLREDUCE .send = send, .recv = recv, .count = count, .type = type, .op = op
-#define XYL_PASSED_ALLREDUCE(a) , (a)->send, (a)->recv, (a)->count, (a)->type, (a)->op
-
-#define XYL_PARAMETERS_REDUCE_SCATTER , const void *send, void *recv, const uint64_t *counts, xylem_type_t type, xylem_op_t op
-#define XYL_MEMBERS_REDUCE_SCATTER .send = send, .recv = recv, .recv_counts = counts, .type = type, .op = op
-#define XYL_PASSED_REDUCE_SCATTER(a) , (a)->send, (a)->recv, (a)->recv_counts, (a)->type, (a)->op
-
-#define XYL_PARAMETERS_GATHER , const void *send, void *recv, size_t count, xylem_type_t type, uint32_t root
-#define XYL_MEMBERS_GATHER .send = send, .recv = recv, .count = count, .type = type, .root = root
-#define XYL_PASSED_GATHER(a) , (a)->send, (a)->recv, (a)->count, (a)->type, (a)->root
-
-#define XYL_PARAMETERS_ALLGATHER , const void *send, void *recv, size_t count, xylem_type_t type
-#define XYL_MEMBERS_ALLGATHER .send = send, .recv = recv, .count = count, .type = type
-#define XYL_PASSED_ALLGATHER(a) , (a)->send, (a)->recv, (a)->count, (a)->type
-
-#define XYL_PARAMETERS_GATHERV , const void *send, size_t count, void *recv, const uint64_t *counts, const uint64_t *displs, xylem_type_t type, uint32_t root
-#define XYL_MEMBERS_GATHERV .send = send, .count = count, .recv = recv, .recv_counts = counts, .recv_displs = displs, .type = type, .root = root
-#define XYL_PASSED_GATHERV(a) , (a)->send, (a)->count, (a)->recv, (a)->recv_counts, (a)->recv_displs, (a)->type, (a)->root
-
-#define XYL_PARAMETERS_SCATTERV , const void *send, const uint64_t *counts, const uint64_t *displs, void *recv, size_t count, xylem_type_t type, uint32_t root
-#define XYL_MEMBERS_SCATTERV .send = send, .send_counts = counts, .send_displs = displs, .recv = recv, .count = count, .type = type, .root = root
-#define XYL_PASSED_SCATTERV(a) , (a)->send, (a)->send_counts, (a)->send_displs, (a)->recv, (a)->count, (a)->type, (a)->root
-
-#define XYL_PARAMETERS_ALLGATHERV , const void *send, size_t count, void *recv, const uint64_t *counts, const uint64_t *displs, xylem_type_t type
-#define XYL_MEMBERS_ALLGATHERV .send = send, .count = count, .recv = recv, .recv_counts = counts, .recv_displs = displs, .type = type
-#define XYL_PASSED_ALLGATHERV(a) , (a)->send, (a)->count, (a)->recv, (a)->recv_counts, (a)->recv_displs, (a)->type
-
-#define XYL_PARAMETERS_ALLTOALLV , const void *send, const uint64_t *send_counts, const uint64_t *send_displs, void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs, xylem_type_t type
-#define XYL_MEMBERS_ALLTOALLV .send = send, .send_counts = send_counts, .send_displs = send_displs, .recv = recv, .recv_counts = recv_counts, .recv_displs = recv_displs, .type = type
-#define XYL_PASSED_ALLTOALLV(a) , (a)->send, (a)->send_counts, (a)->send_displs, (a)->recv, (a)->recv_counts, (a)->recv_displs, (a)->type
-
-#define XYL_PARAMETERS_ALLTOALLW , const void *send, const uint64_t *send_counts, const uint64_t *send_displs, const xylem_type_t *send_types, void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs, const xylem_type_t *recv_types
-#define XYL_MEMBERS_ALLTOALLW .send = send, .send_counts = send_counts, .send_displs = send_displs, .send_types = send_types, .recv = recv, .recv_counts = recv_counts, .recv_displs = recv_displs, .recv_types = recv_types
-#define XYL_PASSED_ALLTOALLW(a) , (a)->send, (a)->send_counts, (a)->send_displs, (a)->send_types, (a)->recv, (a)->recv_counts, (a)->recv_displs, (a)->recv_types
-
-#define XYL_PARAMETERS_NEIGHBOR_ALLGATHER , const void *send, const uint32_t *destinations, uint32_t destination_count, void *recv, const uint32_t *sources, uint32_t source_count, size_t count, xylem_type_t type
-#define XYL_MEMBERS_NEIGHBOR_ALLGATHER .send = send, .destinations = destinations, .destination_count = destination_count, .recv = recv, .sources = sources, .source_count = source_count, .count = count, .type = type
-#define XYL_PASSED_NEIGHBOR_ALLGATHER(a) , (a)->send, (a)->destinations, (a)->destination_count, (a)->recv, (a)->sources, (a)->source_count, (a)->count, (a)->type
-/* clang-format on */
+/* An element of such a list, as P: as a parameter; as a member's initial value;
+ * as it is passed from `args`, a pointer to the arguments. */
+#define XYL_PARAMETER(type, member) , type member
+#define XYL_INITIAL(type, member)   .member = member,
+#define XYL_PASSED(type, member)    , args->member
 
 #endif

@@ -9,12 +9,12 @@ int short_form_exists(const xylem_coll_args_t *args)
 }
 
 xylem_status_t short_form_blocking(xylem_team_t *team,
-                                   const xylem_coll_args_t *a)
+                                   const xylem_coll_args_t *args)
 {
-    switch (a->coll) {
+    switch (args->coll) {
 #define BLOCKING(ID, name, Mpi, Impi, LIKE, ...)                               \
     case XYLEM_COLL_##ID:                                                      \
-        return xylem_##name(team XYL_PASSED_##LIKE(a));
+        return xylem_##name(team XYL_LIST_##LIKE(XYL_PASSED));
         XYL_COLL_MAP(BLOCKING)
     case XYLEM_COLL_COUNT:
         break;
@@ -23,13 +23,13 @@ xylem_status_t short_form_blocking(xylem_team_t *team,
 }
 
 xylem_status_t short_form_nonblocking(xylem_team_t *team,
-                                      const xylem_coll_args_t *a,
+                                      const xylem_coll_args_t *args,
                                       xylem_request_t **out)
 {
-    switch (a->coll) {
+    switch (args->coll) {
 #define NONBLOCKING(ID, name, Mpi, Impi, LIKE, ...)                            \
     case XYLEM_COLL_##ID:                                                      \
-        return xylem_i##name(team XYL_PASSED_##LIKE(a), out);
+        return xylem_i##name(team XYL_LIST_##LIKE(XYL_PASSED), out);
         XYL_COLL_MAP(NONBLOCKING)
     case XYLEM_COLL_COUNT:
         break;
