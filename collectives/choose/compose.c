@@ -141,7 +141,7 @@ static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
         spec.sequences_max = XYL_TAG_SEQUENCES;
     xyl_schedule_init(&schedule, problem->element_bytes);
     algorithm->write(problem, &schedule);
-    status = xyl_schedule_status(&schedule);
+    status = schedule.status;
     if (status == XYLEM_OK)
         status = xyl_exchange_stage_add(operation, &spec, &schedule, &layouts,
                                         &stage);

@@ -70,6 +70,11 @@ typedef struct xyl_algorithm {
     const xyl_node_level_t *level; /* NULL: it is none */
 } xyl_algorithm_t;
 
+/* In an entry: the kind, and the function of that kind. */
+#define XYL_BY_SCHEDULE(fn) .kind = XYL_ALGORITHM_SCHEDULE, .write = (fn)
+#define XYL_BY_PROGRAM(fn)  .kind = XYL_ALGORITHM_NODE, .program = (fn)
+#define XYL_BY_LEVELS(fn)   .kind = XYL_ALGORITHM_LEVELS, .add_stages = (fn)
+
 #define XYL_ALGORITHM_DECLARE(name)                                            \
     extern const xyl_algorithm_t xyl_algorithm_##name;
 XYL_ALGORITHM_LIST(XYL_ALGORITHM_DECLARE)

@@ -12,8 +12,7 @@
  * message the same label, which no other message of a schedule has for that
  * peer and direction.
  *
- * Writing never fails in the call: the first error is kept, and
- * xyl_schedule_status tells it at the end. One thread.
+ * Writing never fails in the call: `status` keeps the first error. One thread.
  */
 #ifndef XYL_COLLECTIVES_DATA_SCHEDULE_H
 #define XYL_COLLECTIVES_DATA_SCHEDULE_H
@@ -108,10 +107,5 @@ void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
 /* Moves what is written so far by so many elements in SEND and RECV. */
 void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
                         uint64_t recv_at);
-
-static inline xylem_status_t xyl_schedule_status(const xyl_schedule_t *schedule)
-{
-    return schedule->status;
-}
 
 #endif

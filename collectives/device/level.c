@@ -525,7 +525,7 @@ static void add_names(xyl_han_t *han, level_t *level)
         return;
     xyl_node_program_init(&program);
     write_names(level, &program);
-    han->status = xyl_node_program_status(&program);
+    han->status = program.status;
     if (han->status == XYLEM_OK)
         han->status = xyl_node_level_add(han->operation, &spec, &han->seats,
                                          &program, &plain, &level->names);

@@ -178,7 +178,6 @@ static void allgather_add_stages(xyl_han_t *han)
 const xyl_algorithm_t xyl_algorithm_levels_allgather = {
     .name = "han",
     .help = "levels in series (Traff 2006)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(allgather_add_stages),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .add_stages = allgather_add_stages,
 };

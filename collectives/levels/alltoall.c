@@ -349,8 +349,7 @@ static void alltoall_add_stages(xyl_han_t *han)
 const xyl_algorithm_t xyl_algorithm_levels_alltoall = {
     .name = "han",
     .help = "levels in series (Kuehnemann et al. 2006)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(alltoall_add_stages),
     .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
-    .add_stages = alltoall_add_stages,
 };

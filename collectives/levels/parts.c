@@ -218,7 +218,7 @@ static void add_schedule(xyl_han_t *han, const xyl_group_t *group,
 
     spec.group = *group;
     xyl_schedule_shift(schedule, stage->send_at, stage->recv_at);
-    han->status = xyl_schedule_status(schedule);
+    han->status = schedule->status;
     if (han->status == XYLEM_OK)
         han->status = xyl_exchange_stage_add(han->operation, &spec, schedule,
                                              &layouts, &added);
@@ -291,9 +291,8 @@ void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
     const xyl_stage_spec_t spec = spec_of(han, stage);
     xyl_stage_t *added;
 
-    if (han->status == XYLEM_OK && xyl_node_program_status(program) != XYLEM_OK)
-        han->status = xyl_fail(xyl_node_program_status(program),
-                               "no memory for a program");
+    if (han->status == XYLEM_OK)
+        han->status = program->status;
     if (han->status != XYLEM_OK)
         return;
     xyl_node_program_shift(program, stage->send_at * program->element_bytes,

@@ -148,7 +148,6 @@ static void reduce_scatter_add_stages(xyl_han_t *han)
 const xyl_algorithm_t xyl_algorithm_levels_reduce_scatter = {
     .name = "han",
     .help = "levels in series (Luo et al. 2020)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(reduce_scatter_add_stages),
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
-    .add_stages = reduce_scatter_add_stages,
 };

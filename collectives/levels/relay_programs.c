@@ -36,8 +36,7 @@ WRITE(write_root_with_gate, 1, 1)
     {                                                                          \
         .name = "relay",                                                       \
         .help = "through the memory of a node, from where it is sent on",      \
-        .kind = XYL_ALGORITHM_NODE, .colls = XYL_COLL_BIT(BCAST),              \
-        .program = (write),                                                    \
+        XYL_BY_PROGRAM(write), .colls = XYL_COLL_BIT(BCAST),                   \
     }
 
 static const xyl_algorithm_t programs[2][2] = {

@@ -526,15 +526,13 @@ static void rooted_add_stages(xyl_han_t *han)
 const xyl_algorithm_t xyl_algorithm_levels_gather = {
     .name = "han",
     .help = "levels in series (Karonis et al. 2000)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(rooted_add_stages),
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(SCATTER),
-    .add_stages = rooted_add_stages,
 };
 
 const xyl_algorithm_t xyl_algorithm_levels_gatherv = {
     .name = "han",
     .help = "levels in series (Traff 2004)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(rooted_add_stages),
     .colls = XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTERV),
-    .add_stages = rooted_add_stages,
 };

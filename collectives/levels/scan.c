@@ -139,8 +139,7 @@ static void scan_add_stages(xyl_han_t *han)
 const xyl_algorithm_t xyl_algorithm_levels_scan = {
     .name = "han",
     .help = "levels in series (Sanders, Traff 2006)",
-    .kind = XYL_ALGORITHM_LEVELS,
+    XYL_BY_LEVELS(scan_add_stages),
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
     .needs = XYL_NEEDS_FILLED_NODES,
-    .add_stages = scan_add_stages,
 };

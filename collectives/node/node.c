@@ -217,7 +217,7 @@ static xylem_status_t program_write(const xyl_algorithm_t *algorithm,
     program->element_bytes = problem->element_bytes;
     program->all_wait = xyl_node_all_wait(problem);
     algorithm->program(problem, program);
-    return xyl_node_program_status(program);
+    return program->status;
 }
 
 /* ---- the operation ---- */

@@ -30,9 +30,8 @@
  *   scatterv have this form if they are one level of several.
  *
  * Offsets and counts are packed bytes. The functions that write a program
- * return no status: the program keeps its first error, whose text xyl_fail has
- * stored, and xyl_node_program_status returns the error. A program belongs to
- * one thread. */
+ * return no status: the program keeps its first error in `status`, and xyl_fail
+ * has stored its text. A program belongs to one thread. */
 #ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
 #define XYL_COLLECTIVES_NODE_PROGRAM_H
 
@@ -341,12 +340,6 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
 /* Adds a step that moves nothing. */
 xyl_step_t *xyl_node_signal(xyl_node_program_t *program, xyl_wait_t wait,
                             xyl_post_t post);
-
-static inline xylem_status_t
-xyl_node_program_status(const xyl_node_program_t *program)
-{
-    return program->status;
-}
 
 /* Keeps the error if it is the program's first; xyl_fail has stored its text.
  */

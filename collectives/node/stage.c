@@ -635,7 +635,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
         (xyl_node_stage_t *)(void *)xyl_operation_add_stage(
             operation, spec, &node_ops, sizeof *node, 0 /* no messages */);
 
-    assert(xyl_node_program_status(program) == XYLEM_OK);
+    assert(program->status == XYLEM_OK);
     if (node == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     *stage_out = &node->stage;

@@ -152,8 +152,7 @@ static void allgather_bruck(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allgather_bruck = {
     .name = "bruck",
     .help = "log rounds over growing distances (Bruck et al. 1997)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allgather_bruck),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
     .radix = {2, 2, 64},
-    .write = allgather_bruck,
 };

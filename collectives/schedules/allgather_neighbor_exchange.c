@@ -39,8 +39,7 @@ static void allgather_neighbor_exchange(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allgather_neighbor_exchange = {
     .name = "neighbor_exchange",
     .help = "pairs of blocks between neighbours (Chen et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allgather_neighbor_exchange),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
     .needs = XYL_NEEDS_EVEN,
-    .write = allgather_neighbor_exchange,
 };

@@ -81,7 +81,6 @@ static void allgather_recursive_doubling(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allgather_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "all exchange all, log2 rounds (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allgather_recursive_doubling),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .write = allgather_recursive_doubling,
 };

@@ -28,7 +28,6 @@ static void allgather_ring(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allgather_ring = {
     .name = "ring",
     .help = "from neighbour to neighbour (Thakur 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allgather_ring),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .write = allgather_ring,
 };

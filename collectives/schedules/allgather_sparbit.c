@@ -97,7 +97,6 @@ static void allgather_sparbit(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allgather_sparbit = {
     .name = "sparbit",
     .help = "a binomial tree per block (Loch, Koslovski 2021)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allgather_sparbit),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .write = allgather_sparbit,
 };

@@ -123,16 +123,14 @@ static void allreduce_recursive_multiplying(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "all exchange all, log2 rounds (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allreduce_recursive_doubling),
     .colls = XYL_COLL_BIT(ALLREDUCE),
-    .write = allreduce_recursive_doubling,
 };
 
 const xyl_algorithm_t xyl_algorithm_allreduce_recursive_multiplying = {
     .name = "recursive_multiplying",
     .help = "groups of radix exchange (Ruefenacht et al. 2017)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(allreduce_recursive_multiplying),
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .radix = {2, 4, 32},
-    .write = allreduce_recursive_multiplying,
 };

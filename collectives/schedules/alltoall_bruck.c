@@ -199,8 +199,7 @@ const xyl_algorithm_t xyl_algorithm_alltoall_bruck = {
     .name = "bruck",
     .help =
         "log rounds, blocks go by the digits of their way (Bruck et al. 1997)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(alltoall_bruck),
     .colls = XYL_COLL_BIT(ALLTOALL),
     .radix = {2, 2, 64},
-    .write = alltoall_bruck,
 };

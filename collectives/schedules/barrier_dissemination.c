@@ -36,8 +36,7 @@ static void barrier_dissemination(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_barrier_dissemination = {
     .name = "dissemination",
     .help = "radix - 1 partners per round (Hensgen et al. 1988)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(barrier_dissemination),
     .colls = XYL_COLL_BIT(BARRIER),
     .radix = {2, 2, 64},
-    .write = barrier_dissemination,
 };

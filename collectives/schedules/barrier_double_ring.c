@@ -28,7 +28,6 @@ static void barrier_double_ring(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_barrier_double_ring = {
     .name = "double_ring",
     .help = "a token goes round twice (Gabriel et al. 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(barrier_double_ring),
     .colls = XYL_COLL_BIT(BARRIER),
-    .write = barrier_double_ring,
 };

@@ -36,8 +36,7 @@ static void barrier_knomial(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_barrier_knomial = {
     .name = "knomial",
     .help = "up a tree and down again (Hensgen et al. 1988)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(barrier_knomial),
     .colls = XYL_COLL_BIT(BARRIER),
     .radix = {2, 2, 64},
-    .write = barrier_knomial,
 };

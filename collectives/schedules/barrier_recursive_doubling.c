@@ -40,7 +40,6 @@ static void barrier_recursive_doubling(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_barrier_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "all tell all, log2 rounds (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(barrier_recursive_doubling),
     .colls = XYL_COLL_BIT(BARRIER),
-    .write = barrier_recursive_doubling,
 };

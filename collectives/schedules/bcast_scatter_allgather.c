@@ -192,15 +192,13 @@ static void bcast_scatter_allgather(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_bcast_scatter_ring = {
     .name = "scatter_ring",
     .help = "scatter, then round the ring (Barnett et al. 1994)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(bcast_scatter_ring),
     .colls = XYL_COLL_BIT(BCAST),
-    .write = bcast_scatter_ring,
 };
 
 const xyl_algorithm_t xyl_algorithm_bcast_scatter_allgather = {
     .name = "scatter_allgather",
     .help = "scatter, then recursive doubling (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(bcast_scatter_allgather),
     .colls = XYL_COLL_BIT(BCAST),
-    .write = bcast_scatter_allgather,
 };

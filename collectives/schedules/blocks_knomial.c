@@ -155,8 +155,7 @@ static void blocks_knomial(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_blocks_knomial = {
     .name = "knomial",
     .help = "along a tree, subtrees in one message (Chan et al. 2007)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(blocks_knomial),
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(SCATTER),
     .radix = {2, 2, 64},
-    .write = blocks_knomial,
 };

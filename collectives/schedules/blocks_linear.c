@@ -40,8 +40,7 @@ static void blocks_linear(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_blocks_linear = {
     .name = "linear",
     .help = "straight between the root and each (Gabriel et al. 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(blocks_linear),
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV) |
              XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
-    .write = blocks_linear,
 };

@@ -381,17 +381,15 @@ static void reduce_circulant(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_bcast_circulant = {
     .name = "circulant",
     .help = "round-optimal in many blocks (Traff 2024)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(bcast_circulant),
     .colls = XYL_COLL_BIT(BCAST),
     .needs = XYL_TAKES_SEGMENTS,
-    .write = bcast_circulant,
 };
 
 const xyl_algorithm_t xyl_algorithm_reduce_circulant = {
     .name = "circulant",
     .help = "round-optimal in many blocks (Traff 2024)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_circulant),
     .colls = XYL_COLL_BIT(REDUCE),
     .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
-    .write = reduce_circulant,
 };

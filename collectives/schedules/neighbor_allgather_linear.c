@@ -69,8 +69,7 @@ static void neighbor_allgather_linear(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_neighbor_allgather_linear = {
     .name = "linear",
     .help = "a message for each edge (Hoefler, Traff 2009)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(neighbor_allgather_linear),
     .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
     .needs = XYL_READS_CALL,
-    .write = neighbor_allgather_linear,
 };

@@ -221,7 +221,6 @@ static void reduce_rabenseifner(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_rabenseifner = {
     .name = "rabenseifner",
     .help = "recursive halving, then a gather, or doubling (Rabenseifner 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_rabenseifner),
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
-    .write = reduce_rabenseifner,
 };

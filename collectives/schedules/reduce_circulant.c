@@ -340,9 +340,8 @@ static void reduce_parts_circulant(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_parts_circulant = {
     .name = "circulant",
     .help = "halving, and doubling, for any number of ranks (Traff 2024)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_parts_circulant),
     .colls = XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(REDUCE_SCATTER) |
              XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
     .needs = XYL_NEEDS_COMMUTATIVE,
-    .write = reduce_parts_circulant,
 };

@@ -39,7 +39,6 @@ static void reduce_linear(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_reduce_linear = {
     .name = "linear",
     .help = "each straight to the root (Gabriel et al. 2004)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_linear),
     .colls = XYL_COLL_BIT(REDUCE),
-    .write = reduce_linear,
 };

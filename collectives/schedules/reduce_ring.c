@@ -218,17 +218,15 @@ static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 const xyl_algorithm_t xyl_algorithm_allreduce_ring = {
     .name = "ring",
     .help = "parts go twice round the ring (Patarasuk, Yuan 2009)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_ring),
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
-    .write = reduce_ring,
 };
 
 const xyl_algorithm_t xyl_algorithm_reduce_scatter_ring = {
     .name = "ring",
     .help = "parts go round the ring (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_ring),
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
     .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
-    .write = reduce_ring,
 };

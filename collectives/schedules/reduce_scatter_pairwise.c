@@ -120,7 +120,6 @@ static void reduce_scatter_pairwise(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_reduce_scatter_pairwise = {
     .name = "pairwise",
     .help = "one partner per step (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_scatter_pairwise),
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
-    .write = reduce_scatter_pairwise,
 };

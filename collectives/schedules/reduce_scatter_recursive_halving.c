@@ -121,8 +121,7 @@ static void reduce_scatter_recursive_halving(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
     .help = "half of the rest per round (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(reduce_scatter_recursive_halving),
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
     .needs = XYL_NEEDS_COMMUTATIVE,
-    .write = reduce_scatter_recursive_halving,
 };

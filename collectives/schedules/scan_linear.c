@@ -122,8 +122,7 @@ static void scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 const xyl_algorithm_t xyl_algorithm_scan_linear = {
     .name = "linear",
     .help = "from rank to rank, in segments",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(scan_linear),
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
     .needs = XYL_TAKES_SEGMENTS,
-    .write = scan_linear,
 };

@@ -152,15 +152,13 @@ static void scan_recursive_doubling(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_scan_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "sums of twice as many (Hillis, Steele 1986)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(scan_recursive_doubling),
     .colls = XYL_COLL_BIT(SCAN),
-    .write = scan_recursive_doubling,
 };
 
 const xyl_algorithm_t xyl_algorithm_exscan_recursive_doubling = {
     .name = "recursive_doubling",
     .help = "sums of 1, 3, 6, 12, ... ranks (Traff 2025)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(scan_recursive_doubling),
     .colls = XYL_COLL_BIT(EXSCAN),
-    .write = scan_recursive_doubling,
 };

@@ -132,18 +132,16 @@ static void straight_linear(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_alltoall_pairwise = {
     .name = "pairwise",
     .help = "one partner per step (Thakur 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(alltoall_pairwise),
     .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
-    .write = alltoall_pairwise,
 };
 
 const xyl_algorithm_t xyl_algorithm_straight_linear = {
     .name = "linear",
     .help = "each straight to all others (Thakur et al. 2005)",
-    .kind = XYL_ALGORITHM_SCHEDULE,
+    XYL_BY_SCHEDULE(straight_linear),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV) |
              XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
-    .write = straight_linear,
 };

@@ -547,7 +547,7 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
     xylem_status_t status;
     uint32_t i;
 
-    assert(xyl_schedule_status(schedule) == XYLEM_OK);
+    assert(schedule->status == XYLEM_OK);
     if (exchange == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     *stage_out = &exchange->stage;

@@ -256,7 +256,7 @@ static int rank_write(const struct simulation *simulation,
             tree_write(simulation, named->algorithm->tree, &problem, &schedule);
     else
         named->algorithm->write(&problem, &schedule);
-    ok &= xyl_schedule_status(&schedule) == XYLEM_OK;
+    ok &= schedule.status == XYLEM_OK;
     if (ok)
         schedule_write(simulation, out, rank, &schedule);
     else

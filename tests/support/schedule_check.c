@@ -398,7 +398,7 @@ int schedule_run_check(schedule_run_t *run)
     for (i = 0; i < run->ranks; i++) {
         schedule_run_rank_t *rank = &run->all[i];
         rank->count[XYL_BUFFER_TEMP] = rank->schedule.temp_count;
-        if (xyl_schedule_status(&rank->schedule) != XYLEM_OK)
+        if (rank->schedule.status != XYLEM_OK)
             return schedule_run_mistake(run, "rank %u: not written", i);
         if (!actions_check(run, i) || !hazards_check(run, i))
             return 0;

@@ -33,7 +33,6 @@ static void allgather_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_allgather_direct = {
     .name = "node_direct",
     .help = "each rank publishes its block and reads all others",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(allgather_direct_write),
     .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
-    .program = allgather_direct_write,
 };

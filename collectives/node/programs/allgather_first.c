@@ -60,8 +60,7 @@ static void allgather_first_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_allgather_first = {
     .name = "node_first",
     .help = "the first rank puts the blocks together, all read them from it",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(allgather_first_write),
     .colls = XYL_COLL_BIT(ALLGATHER),
     .lacks = xyl_node_allgather_first_lacks,
-    .program = allgather_first_write,
 };

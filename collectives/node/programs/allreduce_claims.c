@@ -79,8 +79,7 @@ static void claims_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_allreduce_claims = {
     .name = "node_claims",
     .help = "each rank combines the next slice that nobody has taken",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(claims_write),
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = claims_lack,
-    .program = claims_write,
 };

@@ -56,8 +56,7 @@ const char *xyl_node_whole_lacks(const xyl_problem_t *problem)
 const xyl_algorithm_t xyl_algorithm_node_allreduce_first = {
     .name = "node_first",
     .help = "the first rank combines the input of all, all read the result",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(allreduce_first_write),
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = xyl_node_whole_lacks,
-    .program = allreduce_first_write,
 };

@@ -67,8 +67,7 @@ static void slices_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_allreduce_slices = {
     .name = "node_slices",
     .help = "each rank combines a slice of its own, all read all slices",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(slices_write),
     .colls = XYL_COLL_BIT(ALLREDUCE),
     .lacks = xyl_node_whole_lacks,
-    .program = slices_write,
 };

@@ -364,10 +364,9 @@ static void alltoall_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_alltoall_direct = {
     .name = "node_direct",
     .help = "each rank publishes its blocks, all read those for them",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(alltoall_direct_write),
     .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
              XYL_COLL_BIT(ALLTOALLW),
-    .program = alltoall_direct_write,
 };
 
 static const char *offers_lack(const xyl_problem_t *problem, int has_room)
@@ -390,10 +389,9 @@ const xyl_algorithm_t xyl_algorithm_node_alltoall_read = {
     .name = "node_read",
     .help =
         "each rank reads its blocks where they lie in the memory of the others",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(alltoall_read_write),
     .colls = XYL_COLL_BIT(ALLTOALL),
     .lacks = alltoall_read_lacks,
-    .program = alltoall_read_write,
 };
 
 static void alltoallv_read_write(const xyl_problem_t *problem,
@@ -414,9 +412,8 @@ const xyl_algorithm_t xyl_algorithm_node_alltoallv_read = {
     .name = "node_read",
     .help = "each rank reads blocks of K KiB and more where they lie in the "
             "memory of the others",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(alltoallv_read_write),
     .colls = XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(ALLTOALLW),
     .radix = {1, READ_KIB, XYL_NODE_READ_KIB_MAX},
     .lacks = alltoallv_read_lacks,
-    .program = alltoallv_read_write,
 };

@@ -204,8 +204,7 @@ static const char *alltoall_rounds_lack(const xyl_problem_t *problem)
 const xyl_algorithm_t xyl_algorithm_node_alltoall_rounds = {
     .name = "node_rounds",
     .help = "ranks exchange in pairs through places that stay in the caches",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(alltoall_rounds_write),
     .colls = XYL_COLL_BIT(ALLTOALL),
     .lacks = alltoall_rounds_lack,
-    .program = alltoall_rounds_write,
 };

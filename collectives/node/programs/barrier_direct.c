@@ -13,7 +13,6 @@ static void barrier_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_barrier_direct = {
     .name = "node_direct",
     .help = "each rank tells all others",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(barrier_direct_write),
     .colls = XYL_COLL_BIT(BARRIER),
-    .program = barrier_direct_write,
 };

@@ -16,7 +16,6 @@ static void barrier_first_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_barrier_first = {
     .name = "node_first",
     .help = "all ranks tell the first one, which tells all",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(barrier_first_write),
     .colls = XYL_COLL_BIT(BARRIER),
-    .program = barrier_first_write,
 };

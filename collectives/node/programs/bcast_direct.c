@@ -105,7 +105,6 @@ static void bcast_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_bcast_direct = {
     .name = "node_direct",
     .help = "the root publishes segments, all others read them",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(bcast_direct_write),
     .colls = XYL_COLL_BIT(BCAST),
-    .program = bcast_direct_write,
 };

@@ -35,8 +35,7 @@ static void gather_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_gather_direct = {
     .name = "node_direct",
     .help = "each rank publishes its block, the root reads them",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(gather_direct_write),
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
     .lacks = xyl_node_lengths_lack,
-    .program = gather_direct_write,
 };

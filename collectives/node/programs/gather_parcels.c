@@ -36,8 +36,7 @@ static void gather_parcels_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_gather_parcels = {
     .name = "node_parcels",
     .help = "each rank hands the root its block by a line between the two",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(gather_parcels_write),
     .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
     .lacks = xyl_node_parcels_lack,
-    .program = gather_parcels_write,
 };

@@ -364,11 +364,10 @@ static const char *groups_lack(const xyl_problem_t *problem)
         .name = "node_groups",                                                 \
         .help = "by groups of ranks that share a cache, or with a radix by "   \
                 "levels of groups of neighbours (Katevenis et al. 2022)",      \
-        .kind = XYL_ALGORITHM_NODE,                                            \
+        XYL_BY_PROGRAM(coll##_groups_write),                                   \
         .colls = XYL_COLL_BIT(COLL),                                           \
         .radix = {2, 0, XYL_BOARD_SEATS_MAX / 2},                              \
         .lacks = groups_lack,                                                  \
-        .program = coll##_groups_write,                                        \
     };
 
 GROUPS_ENTRY(bcast, BCAST)

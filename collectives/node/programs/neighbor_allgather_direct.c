@@ -185,8 +185,7 @@ static void neighbor_allgather_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_neighbor_allgather_direct = {
     .name = "node_direct",
     .help = "each rank publishes its block, its destinations read it",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(neighbor_allgather_direct_write),
     .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
     .needs = XYL_READS_CALL,
-    .program = neighbor_allgather_direct_write,
 };

@@ -51,8 +51,7 @@ static const char *accumulator_lacks(const xyl_problem_t *problem)
 const xyl_algorithm_t xyl_algorithm_node_reduce_accumulator = {
     .name = "node_accumulator",
     .help = "all ranks add to one sum as they come",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(accumulator_write),
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .lacks = accumulator_lacks,
-    .program = accumulator_write,
 };

@@ -101,7 +101,6 @@ static void reduce_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_reduce_direct = {
     .name = "node_direct",
     .help = "each receiver combines the input of all",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(reduce_direct_write),
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
-    .program = reduce_direct_write,
 };

@@ -120,8 +120,7 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
 const xyl_algorithm_t xyl_algorithm_node_reduce_pairs = {
     .name = "node_pairs",
     .help = "ranks are combined in pairs and pairs with pairs as they come",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(pairs_write),
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
     .lacks = xyl_node_pairs_lack,
-    .program = pairs_write,
 };

@@ -81,7 +81,6 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_reduce_scatter_direct = {
     .name = "node_direct",
     .help = "each rank publishes its input and combines its own block of all",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(reduce_scatter_direct_write),
     .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
-    .program = reduce_scatter_direct_write,
 };

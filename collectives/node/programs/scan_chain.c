@@ -56,7 +56,6 @@ static void scan_chain_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_scan_chain = {
     .name = "node_chain",
     .help = "sums go from rank to rank in pieces",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scan_chain_write),
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
-    .program = scan_chain_write,
 };

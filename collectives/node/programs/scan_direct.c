@@ -23,7 +23,6 @@ static void scan_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_scan_direct = {
     .name = "node_direct",
     .help = "each rank publishes its input and combines that of all before it",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scan_direct_write),
     .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
-    .program = scan_direct_write,
 };

@@ -96,8 +96,7 @@ static void scatter_direct_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_scatter_direct = {
     .name = "node_direct",
     .help = "the root publishes the blocks, each rank reads its own",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scatter_direct_write),
     .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
     .lacks = xyl_node_lengths_lack,
-    .program = scatter_direct_write,
 };

@@ -66,10 +66,9 @@ static void scatter_parcels_write(const xyl_problem_t *problem,
 const xyl_algorithm_t xyl_algorithm_node_scatter_parcels = {
     .name = "node_parcels",
     .help = "the root hands each rank its block by a line between the two",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scatter_parcels_write),
     .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
     .lacks = xyl_node_parcels_lack,
-    .program = scatter_parcels_write,
 };
 
 /* Offers blocks that are longer than a cell. */
@@ -90,10 +89,9 @@ static const char *scatter_read_lacks(const xyl_problem_t *problem)
 const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
     .name = "node_read",
     .help = "each rank reads its block where it lies in the root's memory",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scatter_read_write),
     .colls = XYL_COLL_BIT(SCATTER),
     .lacks = scatter_read_lacks,
-    .program = scatter_read_write,
 };
 
 enum { READ_KIB = 2048 };
@@ -116,9 +114,8 @@ const xyl_algorithm_t xyl_algorithm_node_scatterv_read = {
     .name = "node_read",
     .help = "each rank reads its block where it lies in the root's memory, if "
             "blocks of its length have K KiB in all",
-    .kind = XYL_ALGORITHM_NODE,
+    XYL_BY_PROGRAM(scatterv_read_write),
     .colls = XYL_COLL_BIT(SCATTERV),
     .radix = {1, READ_KIB, XYL_NODE_READ_KIB_MAX},
     .lacks = xyl_node_parcels_lack,
-    .program = scatterv_read_write,
 };

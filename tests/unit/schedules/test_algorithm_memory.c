@@ -84,14 +84,12 @@ static int write_once(const xyl_algorithm_t *algorithm,
     algorithm->write(problem, &schedule);
     has_failed = allocations_to_failure == 0;
     allocations_to_failure = 0;
-    if (xyl_schedule_status(&schedule) !=
-        (has_failed ? XYLEM_ERR_NO_MEMORY : XYLEM_OK)) {
-        snprintf(text, sizeof text,
-                 "%s (collective %d), rank %u%s, allocation %" PRIu64
-                 ": status %d",
-                 algorithm->name, (int)problem->coll, problem->rank,
-                 problem->is_in_place ? " in place" : "", nth,
-                 (int)xyl_schedule_status(&schedule));
+    if (schedule.status != (has_failed ? XYLEM_ERR_NO_MEMORY : XYLEM_OK)) {
+        snprintf(
+            text, sizeof text,
+            "%s (collective %d), rank %u%s, allocation %" PRIu64 ": status %d",
+            algorithm->name, (int)problem->coll, problem->rank,
+            problem->is_in_place ? " in place" : "", nth, (int)schedule.status);
         check_failed(__FILE__, __LINE__, text);
     }
     xyl_schedule_fini(&schedule);

@@ -237,7 +237,7 @@ static void large_try(const schedule_entry_t *entry, uint32_t ranks,
         algorithm->write(&problem, &schedule);
         if (i == 0)
             sequences = schedule.labels / XYL_TEAM_SEGMENT_TAGS;
-        if (xyl_schedule_status(&schedule) != XYLEM_OK)
+        if (schedule.status != XYLEM_OK)
             large_failed(algorithm, &problem, "no schedule");
         if (schedule.count > LARGE_ACTIONS_PER_RANK * ranks)
             large_failed(algorithm, &problem, "too many actions");
