@@ -364,7 +364,7 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 /* An element of such a list, as P: as a parameter; as a member's initial value;
  * as it is passed from `args`, a pointer to the arguments. */
 #define XYL_PARAMETER(type, member) , type member
-#define XYL_INITIAL(type, member)   .member = member,
+#define XYL_INITIAL(type, member)   .member = (member),
 #define XYL_PASSED(type, member)    , args->member
 
 #endif

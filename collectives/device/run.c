@@ -24,7 +24,7 @@
 #include "collectives/levels/parts.h"
 #include "collectives/node/stage.h"
 #include "collectives/stages/messages.h"
-#include "collectives/stages/mirror_stage.h"
+#include "collectives/stages/copy_stage.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"

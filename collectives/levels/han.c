@@ -9,8 +9,7 @@
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
-#include "collectives/stages/mirror_stage.h"
-#include "collectives/stages/pack_stage.h"
+#include "collectives/stages/copy_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
 

@@ -1,0 +1,56 @@
+/* Copy stages, at the ends of an operation's lanes, where the stages between do
+ * not work on the user's buffers. They copy segment by segment if the message
+ * is cut. They send nothing, so other ranks need not know of them.
+ *
+ * Pack stages stand around stages that work in memory of the operation: on
+ * packed bytes, if this rank's elements have gaps; or on sums of numbers
+ * (collectives/data/binned.h).
+ *
+ * Mirror stages are for a user's buffer in memory that the processor does not
+ * touch. The first stage copies the input to a mirror, on which the stages
+ * between work; the last copies the result back. A message that is not cut goes
+ * by runs. */
+#ifndef XYL_COLLECTIVES_STAGES_COPY_STAGE_H
+#define XYL_COLLECTIVES_STAGES_COPY_STAGE_H
+
+#include "collectives/data/extents.h"
+#include "collectives/stages/collective.h"
+
+/* Adds pack stages to a broadcast, after all other stages. A rank with input
+ * packs it before those, segment by segment; other ranks unpack behind them.
+ * `layout` is the result's, borrowed as long as the operation lives; NULL:
+ * plain, and no stage is added. */
+xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
+                                   const xyl_layout_t *layout);
+
+/* Adds pack stages to a reduction that combines sums of numbers, after all
+ * other stages. If those do not take the user's numbers themselves, this rank's
+ * `input_count` numbers become sums, and sums become `result_count` numbers (0:
+ * this rank has no result). */
+xylem_status_t xyl_pack_sums_add(xyl_operation_t *operation, size_t input_count,
+                                 size_t result_count);
+
+/* Adds mirror stages, after all other stages; none if the executor has no
+ * mirrors, or if they are there. */
+xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
+                                     const xyl_call_t *call);
+
+/* The parts of that, for a collective that decides in each run whether it has
+ * mirrors: a stage between a buffer and its mirror, which may be skipped in the
+ * current run, and the memory of both mirrors. */
+xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
+                                    const xyl_stage_spec_t *spec,
+                                    const xyl_extents_t *extents,
+                                    xyl_stage_t **stage_out);
+void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped);
+xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
+                                const xyl_extents_t *input,
+                                const xyl_extents_t *result,
+                                int are_one_buffer);
+
+/* Sets the operation's scratch to memory that the user's executor reaches, too.
+ */
+xylem_status_t xyl_mirror_scratch_take(xyl_operation_t *operation,
+                                       uint64_t bytes);
+
+#endif
