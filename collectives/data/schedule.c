@@ -92,11 +92,19 @@ xyl_position_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count)
     return piece;
 }
 
-static xyl_action_t message(xyl_schedule_t *schedule, xyl_action_entry_t entry,
-                            xyl_action_t after)
+static xyl_action_t message(xyl_schedule_t *schedule, xyl_action_kind_t kind,
+                            uint32_t peer, uint32_t label, xyl_position_t at,
+                            uint64_t count, xyl_action_t after)
 {
-    if (entry.label >= schedule->labels)
-        schedule->labels = entry.label + 1;
+    const xyl_action_entry_t entry = {.kind = kind,
+                                      .peer = peer,
+                                      .label = label,
+                                      .count = count,
+                                      .to = at,
+                                      .left = at};
+
+    if (label >= schedule->labels)
+        schedule->labels = label + 1;
     return add(schedule, entry, after);
 }
 
@@ -104,50 +112,55 @@ xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t from,
                                uint64_t count, xyl_action_t after)
 {
-    return message(schedule,
-                   (xyl_action_entry_t){.kind = XYL_ACTION_SEND,
-                                        .peer = peer,
-                                        .label = label,
-                                        .count = count,
-                                        .left = from},
-                   after);
+    return count == 0 ? XYL_ACTION_NONE
+                      : message(schedule, XYL_ACTION_SEND, peer, label, from,
+                                count, after);
 }
 
 xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t to,
                                uint64_t count, xyl_action_t after)
 {
-    return message(schedule,
-                   (xyl_action_entry_t){.kind = XYL_ACTION_RECV,
-                                        .peer = peer,
-                                        .label = label,
-                                        .count = count,
-                                        .to = to},
-                   after);
+    return count == 0 ? XYL_ACTION_NONE
+                      : message(schedule, XYL_ACTION_RECV, peer, label, to,
+                                count, after);
+}
+
+xyl_action_t xyl_schedule_tell(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label, xyl_action_t after)
+{
+    return message(schedule, XYL_ACTION_SEND, peer, label,
+                   xyl_position(XYL_BUFFER_TEMP, 0), 0, after);
+}
+
+xyl_action_t xyl_schedule_hear(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label)
+{
+    return message(schedule, XYL_ACTION_RECV, peer, label,
+                   xyl_position(XYL_BUFFER_TEMP, 0), 0, XYL_ACTION_NONE);
 }
 
 xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_position_t to,
                                  xyl_position_t left, xyl_position_t right,
                                  uint64_t count, xyl_action_t after)
 {
-    return add(schedule,
-               (xyl_action_entry_t){.kind = XYL_ACTION_REDUCE,
-                                    .count = count,
-                                    .to = to,
-                                    .left = left,
-                                    .right = right},
-               after);
+    const xyl_action_entry_t entry = {.kind = XYL_ACTION_REDUCE,
+                                      .count = count,
+                                      .to = to,
+                                      .left = left,
+                                      .right = right};
+
+    return count == 0 ? after : add(schedule, entry, after);
 }
 
 xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_position_t to,
                                xyl_position_t from, uint64_t count,
                                xyl_action_t after)
 {
-    return add(
-        schedule,
-        (xyl_action_entry_t){
-            .kind = XYL_ACTION_COPY, .count = count, .to = to, .left = from},
-        after);
+    const xyl_action_entry_t entry = {
+        .kind = XYL_ACTION_COPY, .count = count, .to = to, .left = from};
+
+    return count == 0 ? after : add(schedule, entry, after);
 }
 
 xyl_action_t xyl_schedule_nothing(xyl_schedule_t *schedule, xyl_action_t after)

@@ -77,14 +77,20 @@ void xyl_schedule_fini(xyl_schedule_t *schedule);
 xyl_position_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count);
 
 /* Adds an action, which waits for `after` (XYL_ACTION_NONE: for nothing) and,
- * by xyl_schedule_order, for further ones. Messages of no element are sent
- * like others; reductions and copies of none are finished at once. */
+ * by xyl_schedule_order, for further ones. Nothing is added for no element:
+ * both sides leave such a message out, which is XYL_ACTION_NONE; a reduction or
+ * a copy of none is `after`. */
 xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t from,
                                uint64_t count, xyl_action_t after);
 xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t to,
                                uint64_t count, xyl_action_t after);
+/* Messages without elements, which are sent nevertheless. */
+xyl_action_t xyl_schedule_tell(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label, xyl_action_t after);
+xyl_action_t xyl_schedule_hear(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label);
 /* `left` stands for the lower ranks; `to` may be `left` or `right`. */
 xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_position_t to,
                                  xyl_position_t left, xyl_position_t right,

@@ -267,8 +267,6 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
         message += bytes;
         peer =
             xyl_levels_rank(levels, node, levels->node % seats_of(han, node));
-        if (bytes == 0)
-            continue;
         if (node == levels->node) {
             xyl_schedule_copy(schedule, to, from, bytes, XYL_ACTION_NONE);
             continue;

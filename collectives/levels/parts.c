@@ -135,9 +135,8 @@ void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
         place = xyl_position(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND,
                              xyl_problem_block_at(&han->problem, rank));
         stored = xyl_position(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
-        if (count != 0)
-            xyl_schedule_copy(schedule, out ? place : stored,
-                              out ? stored : place, count, XYL_ACTION_NONE);
+        xyl_schedule_copy(schedule, out ? place : stored, out ? stored : place,
+                          count, XYL_ACTION_NONE);
     }
 }
 

@@ -149,8 +149,8 @@ static void pass_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
     xyl_position_t all, at;
 
     if (run.bytes == bytes) {
-        xyl_pass_some(schedule, is_scatter(han), peer, BUNDLE, place, bytes,
-                      ready);
+        xyl_schedule_pass(schedule, is_scatter(han), peer, BUNDLE, place, bytes,
+                          ready);
         return;
     }
     all = at = xyl_schedule_temp(schedule, bytes);
@@ -180,9 +180,9 @@ static void pass_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
     for (seat = 0; seat < xyl_levels_seats(han->levels, node); seat++) {
         run_t block = block_of_seat(han, node, seat);
         if (!is_bundled(han, node, block.bytes))
-            xyl_pass_some(schedule, is_scatter(han), block.rank, STRAIGHT,
-                          xyl_position(buffer, block.at), block.bytes,
-                          XYL_ACTION_NONE);
+            xyl_schedule_pass(schedule, is_scatter(han), block.rank, STRAIGHT,
+                              xyl_position(buffer, block.at), block.bytes,
+                              XYL_ACTION_NONE);
     }
 }
 
@@ -191,7 +191,7 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     run_t own = block_of_seat(han, han->net_root, han->leader);
 
-    if (!xyl_han_is_alone(han) || han->problem.is_in_place || own.bytes == 0)
+    if (!xyl_han_is_alone(han) || han->problem.is_in_place)
         return;
     xyl_schedule_copy(
         schedule, xyl_position(XYL_BUFFER_RECV, is_scatter(han) ? 0 : own.at),
@@ -230,9 +230,9 @@ static void write_buffer(const xyl_han_t *han, const void *arg,
     uint64_t blocks = is_v_form(han) ? 1 : han->seats.size;
 
     (void)arg;
-    xyl_pass_some(schedule, !is_scatter(han), han->problem.root,
-                  is_v_form(han) ? STRAIGHT : BUNDLE, at,
-                  blocks * han->problem.count, XYL_ACTION_NONE);
+    xyl_schedule_pass(schedule, !is_scatter(han), han->problem.root,
+                      is_v_form(han) ? STRAIGHT : BUNDLE, at,
+                      blocks * han->problem.count, XYL_ACTION_NONE);
 }
 
 /* The bytes of each seat in the bundle, as seats tell their leader. */
@@ -471,14 +471,14 @@ static const lengths_t *make_slots(xyl_han_t *han)
 
 static void add_v_elsewhere(xyl_han_t *han)
 {
-    xyl_han_stage_t bundle = {.number = NET,
-                              .reads = XYL_ROLE_NOTHING,
-                              .writes = XYL_ROLE_SCRATCH,
-                              .trim = trim_bundle};
+    xyl_han_stage_t bundle = {
+        .number = NET, .reads = XYL_ROLE_NOTHING, .writes = XYL_ROLE_SCRATCH};
     const lengths_t *lengths = NULL;
 
     if (!xyl_han_is_alone(han) && xyl_han_leads(han))
         bundle.trim_arg = lengths = make_slots(han);
+    if (slot_bytes(han, han->levels->node) != 0)
+        bundle.trim = trim_bundle;
     if (!xyl_han_is_alone(han) && is_scatter(han))
         add_telling(han, lengths);
     if (!xyl_han_is_alone(han) && !is_scatter(han))

@@ -38,44 +38,14 @@ static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
                         xyl_block_at(problem, problem->recv_displs, rank));
 }
 
-/* Messages and copies; both sides leave out those without elements. */
-static inline xyl_action_t xyl_send_some(xyl_schedule_t *schedule,
-                                         uint32_t peer, uint32_t label,
-                                         xyl_position_t from, uint64_t count,
-                                         xyl_action_t after)
-{
-    return count == 0
-               ? XYL_ACTION_NONE
-               : xyl_schedule_send(schedule, peer, label, from, count, after);
-}
-
-static inline xyl_action_t xyl_recv_some(xyl_schedule_t *schedule,
-                                         uint32_t peer, uint32_t label,
-                                         xyl_position_t to, uint64_t count,
-                                         xyl_action_t after)
-{
-    return count == 0
-               ? XYL_ACTION_NONE
-               : xyl_schedule_recv(schedule, peer, label, to, count, after);
-}
-
 /* Sends or receives: for code that serves both directions. */
-static inline xyl_action_t xyl_pass_some(xyl_schedule_t *schedule, int is_send,
-                                         uint32_t peer, uint32_t label,
-                                         xyl_position_t at, uint64_t count,
-                                         xyl_action_t after)
+static inline xyl_action_t xyl_schedule_pass(xyl_schedule_t *schedule,
+                                             int is_send, uint32_t peer,
+                                             uint32_t label, xyl_position_t at,
+                                             uint64_t count, xyl_action_t after)
 {
-    return is_send ? xyl_send_some(schedule, peer, label, at, count, after)
-                   : xyl_recv_some(schedule, peer, label, at, count, after);
-}
-
-static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
-                                         xyl_position_t to, xyl_position_t from,
-                                         uint64_t count)
-{
-    return count == 0
-               ? XYL_ACTION_NONE
-               : xyl_schedule_copy(schedule, to, from, count, XYL_ACTION_NONE);
+    return is_send ? xyl_schedule_send(schedule, peer, label, at, count, after)
+                   : xyl_schedule_recv(schedule, peer, label, at, count, after);
 }
 
 /* Puts this rank's block of an allgather(v) into its place of RECV. Returns the
@@ -90,8 +60,9 @@ static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
                                     : xyl_position(XYL_BUFFER_SEND, 0);
     if (problem->is_in_place)
         return XYL_ACTION_NONE;
-    return xyl_copy_some(schedule, xyl_recv_block(problem, rank), *own_out,
-                         xyl_block_count(problem, problem->recv_counts, rank));
+    return xyl_schedule_copy(
+        schedule, xyl_recv_block(problem, rank), *own_out,
+        xyl_block_count(problem, problem->recv_counts, rank), XYL_ACTION_NONE);
 }
 
 /* The input of a rank that is alone in a reduction is the result. */
@@ -99,8 +70,9 @@ static inline void xyl_reduce_alone(const xyl_problem_t *problem,
                                     xyl_schedule_t *schedule, uint64_t count)
 {
     if (!problem->is_in_place)
-        (void)xyl_copy_some(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                            xyl_position(XYL_BUFFER_SEND, 0), count);
+        (void)xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                                xyl_position(XYL_BUFFER_SEND, 0), count,
+                                XYL_ACTION_NONE);
 }
 
 /* result = theirs op mine if `theirs` are of lower ranks, else the other way

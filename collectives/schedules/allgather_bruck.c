@@ -48,8 +48,9 @@ static void keep_own(bruck_t *bruck)
     bruck->kept = xyl_schedule_temp(
         blocks->schedule, xyl_blocks_count(blocks, rank, bruck->last));
     reach(bruck, 1,
-          xyl_copy_some(blocks->schedule, bruck->kept, blocks->own,
-                        xyl_blocks_count(blocks, rank, 1)));
+          xyl_schedule_copy(blocks->schedule, bruck->kept, blocks->own,
+                            xyl_blocks_count(blocks, rank, 1),
+                            XYL_ACTION_NONE));
 }
 
 static void send(const bruck_t *bruck, uint64_t distance, uint32_t label,
@@ -61,14 +62,14 @@ static void send(const bruck_t *bruck, uint64_t distance, uint32_t label,
     uint64_t count = xyl_blocks_count(blocks, rank, number);
 
     if (number == 1) {
-        xyl_send_some(blocks->schedule, to, label, blocks->own, count,
-                      XYL_ACTION_NONE);
+        xyl_schedule_send(blocks->schedule, to, label, blocks->own, count,
+                          XYL_ACTION_NONE);
         return;
     }
     while (bruck->reached[step] < count)
         step++;
-    xyl_send_some(blocks->schedule, to, label, bruck->kept, count,
-                  bruck->ready[step]);
+    xyl_schedule_send(blocks->schedule, to, label, bruck->kept, count,
+                      bruck->ready[step]);
 }
 
 /* Receives blocks of the last round, which are not sent on. */
@@ -80,8 +81,6 @@ static void receive_last(const bruck_t *bruck, uint32_t from, uint32_t label,
     xyl_position_t to;
     xyl_action_t recv;
 
-    if (count == 0)
-        return;
     if (xyl_blocks_lie_together(blocks, from, number, &to)) {
         xyl_schedule_recv(blocks->schedule, from, label, to, count,
                           XYL_ACTION_NONE);
@@ -102,8 +101,8 @@ static void receive(bruck_t *bruck, uint64_t distance, uint32_t label,
     uint64_t count = xyl_blocks_count(blocks, from, number);
     xyl_position_t to = xyl_position_plus(
         bruck->kept, xyl_blocks_count(blocks, rank, distance));
-    xyl_action_t recv = xyl_recv_some(blocks->schedule, from, label, to, count,
-                                      XYL_ACTION_NONE);
+    xyl_action_t recv = xyl_schedule_recv(blocks->schedule, from, label, to,
+                                          count, XYL_ACTION_NONE);
 
     xyl_blocks_copy_out(blocks, from, number, to, recv);
     reach(bruck, distance + number, recv);

@@ -16,12 +16,12 @@ static void allgather_ring(const xyl_problem_t *problem,
     (void)xyl_own_block(problem, schedule, &from);
     schedule->labels = ranks; /* also for empty blocks */
     for (round = 0; round + 1 < ranks; round++) {
-        xyl_send_some(schedule, next, round, from, count, ready);
+        xyl_schedule_send(schedule, next, round, from, count, ready);
         which = (before + ranks - round) % ranks;
         from = xyl_recv_block(problem, which);
         count = xyl_block_count(problem, problem->recv_counts, which);
-        ready = xyl_recv_some(schedule, before, round, from, count,
-                              XYL_ACTION_NONE);
+        ready = xyl_schedule_recv(schedule, before, round, from, count,
+                                  XYL_ACTION_NONE);
     }
 }
 

@@ -46,7 +46,7 @@ static void receive_all(sparbit_t *sparbit)
         which = rank_at_distance(sparbit, place);
         distance = place & (~place + 1);
         count = xyl_block_count(problem, problem->recv_counts, which);
-        sparbit->ready[place] = xyl_recv_some(
+        sparbit->ready[place] = xyl_schedule_recv(
             sparbit->schedule, rank_at_distance(sparbit, distance),
             label_over(place, distance), xyl_recv_block(problem, which), count,
             XYL_ACTION_NONE);
@@ -66,10 +66,10 @@ static void send_all(const sparbit_t *sparbit)
         for (place = 0; place + distance < ranks; place += 2 * distance) {
             which = rank_at_distance(sparbit, (uint32_t)place);
             count = xyl_block_count(problem, problem->recv_counts, which);
-            xyl_send_some(sparbit->schedule, peer, label_over(place, distance),
-                          place == 0 ? sparbit->own
-                                     : xyl_recv_block(problem, which),
-                          count, sparbit->ready[place]);
+            xyl_schedule_send(
+                sparbit->schedule, peer, label_over(place, distance),
+                place == 0 ? sparbit->own : xyl_recv_block(problem, which),
+                count, sparbit->ready[place]);
         }
     }
 }

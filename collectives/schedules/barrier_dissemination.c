@@ -7,7 +7,6 @@
 static void barrier_dissemination(const xyl_problem_t *problem,
                                   xyl_schedule_t *schedule)
 {
-    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank;
     uint32_t radix = problem->radix, label = 0, j;
     xyl_action_t heard = XYL_ACTION_NONE, round = XYL_ACTION_NONE;
@@ -18,13 +17,12 @@ static void barrier_dissemination(const xyl_problem_t *problem,
         round = xyl_schedule_join(schedule, round, heard);
         heard = XYL_ACTION_NONE;
         for (j = 1; j < radix && j * step < ranks; j++, label++)
-            xyl_schedule_send(schedule, (uint32_t)((rank + j * step) % ranks),
-                              label, none, 0, round);
+            xyl_schedule_tell(schedule, (uint32_t)((rank + j * step) % ranks),
+                              label, round);
         label -= j - 1;
         for (j = 1; j < radix && j * step < ranks; j++, label++) {
             uint32_t from = (uint32_t)((rank + ranks - j * step) % ranks);
-            xyl_action_t recv = xyl_schedule_recv(schedule, from, label, none,
-                                                  0, XYL_ACTION_NONE);
+            xyl_action_t recv = xyl_schedule_hear(schedule, from, label);
             if (heard == XYL_ACTION_NONE)
                 heard = xyl_schedule_nothing(schedule, recv);
             else

@@ -10,18 +10,16 @@ enum { LAPS = 2 };
 static void barrier_double_ring(const xyl_problem_t *problem,
                                 xyl_schedule_t *schedule)
 {
-    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank, lap;
     uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
     xyl_action_t token = XYL_ACTION_NONE;
 
     for (lap = 0; lap < LAPS && ranks > 1; lap++) {
         if (rank == 0)
-            xyl_schedule_send(schedule, next, lap, none, 0, token);
-        token =
-            xyl_schedule_recv(schedule, before, lap, none, 0, XYL_ACTION_NONE);
+            xyl_schedule_tell(schedule, next, lap, token);
+        token = xyl_schedule_hear(schedule, before, lap);
         if (rank != 0)
-            xyl_schedule_send(schedule, next, lap, none, 0, token);
+            xyl_schedule_tell(schedule, next, lap, token);
     }
 }
 

@@ -11,7 +11,6 @@ static void barrier_knomial(const xyl_problem_t *problem,
                             xyl_schedule_t *schedule)
 {
     const xyl_shape_t shape = {&xyl_tree_knomial, problem->radix};
-    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t children[XYL_DISTANCES_MAX], i;
     uint32_t count = xyl_tree_children(shape, 0, problem->ranks, problem->rank,
                                        0, children, XYL_DISTANCES_MAX);
@@ -20,17 +19,15 @@ static void barrier_knomial(const xyl_problem_t *problem,
     xyl_action_t heard = XYL_ACTION_NONE, recv;
 
     for (i = 0; i < count; i++) {
-        recv = xyl_schedule_recv(schedule, children[i], LABEL_UP, none, 0,
-                                 XYL_ACTION_NONE);
+        recv = xyl_schedule_hear(schedule, children[i], LABEL_UP);
         heard = xyl_schedule_join(schedule, heard, recv);
     }
     if (parent != XYL_TREE_NONE) {
-        xyl_schedule_send(schedule, parent, LABEL_UP, none, 0, heard);
-        heard = xyl_schedule_recv(schedule, parent, LABEL_DOWN, none, 0,
-                                  XYL_ACTION_NONE);
+        xyl_schedule_tell(schedule, parent, LABEL_UP, heard);
+        heard = xyl_schedule_hear(schedule, parent, LABEL_DOWN);
     }
     for (i = 0; i < count; i++)
-        xyl_schedule_send(schedule, children[i], LABEL_DOWN, none, 0, heard);
+        xyl_schedule_tell(schedule, children[i], LABEL_DOWN, heard);
 }
 
 const xyl_algorithm_t xyl_algorithm_barrier_knomial = {

@@ -10,31 +10,26 @@
 static void barrier_recursive_doubling(const xyl_problem_t *problem,
                                        xyl_schedule_t *schedule)
 {
-    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
     xyl_action_t heard = XYL_ACTION_NONE, recv;
     uint32_t bit, peer, label = XYL_ROUND_LABEL;
 
     if (!fold.takes_part) {
-        xyl_schedule_send(schedule, fold.partner, XYL_FOLD_LABEL, none, 0,
+        xyl_schedule_tell(schedule, fold.partner, XYL_FOLD_LABEL,
                           XYL_ACTION_NONE);
-        xyl_schedule_recv(schedule, fold.partner, XYL_UNFOLD_LABEL, none, 0,
-                          XYL_ACTION_NONE);
+        xyl_schedule_hear(schedule, fold.partner, XYL_UNFOLD_LABEL);
         return;
     }
     if (fold.partner != problem->rank)
-        heard = xyl_schedule_recv(schedule, fold.partner, XYL_FOLD_LABEL, none,
-                                  0, XYL_ACTION_NONE);
+        heard = xyl_schedule_hear(schedule, fold.partner, XYL_FOLD_LABEL);
     for (bit = 1; bit < fold.ranks; bit *= 2, label++) {
         peer = xyl_fold_rank(&fold, fold.place ^ bit);
-        xyl_schedule_send(schedule, peer, label, none, 0, heard);
-        recv =
-            xyl_schedule_recv(schedule, peer, label, none, 0, XYL_ACTION_NONE);
+        xyl_schedule_tell(schedule, peer, label, heard);
+        recv = xyl_schedule_hear(schedule, peer, label);
         heard = xyl_schedule_join(schedule, heard, recv);
     }
     if (fold.partner != problem->rank)
-        xyl_schedule_send(schedule, fold.partner, XYL_UNFOLD_LABEL, none, 0,
-                          heard);
+        xyl_schedule_tell(schedule, fold.partner, XYL_UNFOLD_LABEL, heard);
 }
 
 const xyl_algorithm_t xyl_algorithm_barrier_recursive_doubling = {

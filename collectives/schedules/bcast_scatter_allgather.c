@@ -60,7 +60,7 @@ static void send_parts(const spread_t *spread, uint32_t to, uint32_t label,
     uint64_t count;
     xyl_position_t from = parts_at(spread, parts, &count);
 
-    xyl_send_some(spread->schedule, to, label, from, count, after);
+    xyl_schedule_send(spread->schedule, to, label, from, count, after);
 }
 
 static xyl_action_t recv_parts(const spread_t *spread, uint32_t from,
@@ -69,8 +69,8 @@ static xyl_action_t recv_parts(const spread_t *spread, uint32_t from,
     uint64_t count;
     xyl_position_t to = parts_at(spread, parts, &count);
 
-    return xyl_recv_some(spread->schedule, from, label, to, count,
-                         XYL_ACTION_NONE);
+    return xyl_schedule_recv(spread->schedule, from, label, to, count,
+                             XYL_ACTION_NONE);
 }
 
 /* The parts that come down the tree to a place; the root's place has all. */

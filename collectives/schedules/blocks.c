@@ -97,17 +97,15 @@ static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
     if (blocks->is_packed) {
         count =
             elements_in_front(blocks, end) - elements_in_front(blocks, first);
-        if (count != 0)
-            xyl_schedule_copy(blocks->schedule, packed_place(blocks, first),
-                              from, count, after);
+        xyl_schedule_copy(blocks->schedule, packed_place(blocks, first), from,
+                          count, after);
         return;
     }
     for (rank = first; rank < end; rank++) {
         count = block_count_of(blocks, rank);
-        if (count != 0)
-            xyl_schedule_copy(blocks->schedule,
-                              xyl_recv_block(blocks->problem, rank), from,
-                              count, after);
+        xyl_schedule_copy(blocks->schedule,
+                          xyl_recv_block(blocks->problem, rank), from, count,
+                          after);
         from = xyl_position_plus(from, count);
     }
 }
@@ -164,10 +162,10 @@ void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
     uint64_t at = elements_in_front(blocks, first);
     int is_own = first == blocks->problem->rank && end == first + 1;
 
-    xyl_send_some(blocks->schedule, peer, label,
-                  is_own ? blocks->own : xyl_position_plus(store->at, at),
-                  elements_in_front(blocks, end) - at,
-                  is_own ? XYL_ACTION_NONE : after);
+    xyl_schedule_send(blocks->schedule, peer, label,
+                      is_own ? blocks->own : xyl_position_plus(store->at, at),
+                      elements_in_front(blocks, end) - at,
+                      is_own ? XYL_ACTION_NONE : after);
 }
 
 xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
@@ -177,8 +175,8 @@ xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
     uint64_t at = elements_in_front(blocks, first);
     xyl_position_t to = xyl_position_plus(store->at, at);
     xyl_action_t recv =
-        xyl_recv_some(blocks->schedule, peer, label, to,
-                      elements_in_front(blocks, end) - at, XYL_ACTION_NONE);
+        xyl_schedule_recv(blocks->schedule, peer, label, to,
+                          elements_in_front(blocks, end) - at, XYL_ACTION_NONE);
 
     if (!blocks->is_packed)
         copy_range(blocks, first, end, to, recv);

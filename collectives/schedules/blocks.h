@@ -7,7 +7,7 @@
  * and passes them on from there. Another rank has a second set of all blocks in
  * the temporary buffer, the *store*, and copies arriving blocks from there.
  *
- * Messages without elements are left out on both sides. One thread. */
+ * One thread. */
 #ifndef XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
 #define XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
 

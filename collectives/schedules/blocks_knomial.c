@@ -33,8 +33,8 @@ static xyl_action_t pass_blocks(const subtrees_t *trees, int is_send,
                                 xyl_position_t at, uint64_t blocks,
                                 xyl_action_t after)
 {
-    return xyl_pass_some(trees->schedule, is_send, peer, label, at,
-                         blocks * trees->problem->count, after);
+    return xyl_schedule_pass(trees->schedule, is_send, peer, label, at,
+                             blocks * trees->problem->count, after);
 }
 
 /* Copies the own block to or from `at`, where it is one of many. */

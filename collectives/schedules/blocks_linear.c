@@ -19,8 +19,8 @@ static void blocks_linear(const xyl_problem_t *problem,
     uint32_t ranks = problem->ranks, step, peer;
 
     if (problem->rank != problem->root) {
-        xyl_pass_some(schedule, !is_down, problem->root, 0, small,
-                      problem->count, XYL_ACTION_NONE);
+        xyl_schedule_pass(schedule, !is_down, problem->root, 0, small,
+                          problem->count, XYL_ACTION_NONE);
         return;
     }
     schedule->flight_max = MESSAGES_OF_ROOT;
@@ -28,12 +28,13 @@ static void blocks_linear(const xyl_problem_t *problem,
         peer = (uint32_t)(((uint64_t)problem->root + step) % ranks);
         large.at = xyl_problem_block_at(problem, peer);
         if (step != 0)
-            xyl_pass_some(schedule, is_down, peer, 0, large,
-                          xyl_problem_block(problem, peer), XYL_ACTION_NONE);
+            xyl_schedule_pass(schedule, is_down, peer, 0, large,
+                              xyl_problem_block(problem, peer),
+                              XYL_ACTION_NONE);
         else if (!problem->is_in_place)
-            xyl_copy_some(schedule, is_down ? small : large,
-                          is_down ? large : small,
-                          xyl_problem_block(problem, peer));
+            xyl_schedule_copy(
+                schedule, is_down ? small : large, is_down ? large : small,
+                xyl_problem_block(problem, peer), XYL_ACTION_NONE);
     }
 }
 

@@ -117,9 +117,9 @@ static void halve_vector(halving_t *halving, uint32_t round)
     xyl_position_t theirs, mine = xyl_position_plus(halving->sums, kept.first);
     xyl_action_t recv, send;
 
-    send = xyl_send_some(schedule, peer, XYL_ROUND_LABEL + round,
-                         xyl_position_plus(halving->sums, sent.first),
-                         sent.end - sent.first, halving->ready);
+    send = xyl_schedule_send(schedule, peer, XYL_ROUND_LABEL + round,
+                             xyl_position_plus(halving->sums, sent.first),
+                             sent.end - sent.first, halving->ready);
     halving->left[round] = round == 0 ? left_at_first(halving, send) : send;
     if (count == 0) {
         halving->ready = XYL_ACTION_NONE; /* nothing is left to wait for */
@@ -143,7 +143,7 @@ static void collect_range(halving_t *halving, uint32_t round)
 {
     range_t range = halving->sent[round];
     uint32_t peer = halving_rank(halving, halving->fold.place ^ 1u << round);
-    xyl_action_t recv = xyl_recv_some(
+    xyl_action_t recv = xyl_schedule_recv(
         halving->schedule, peer, LABEL_BACK + round, work_piece(halving, range),
         range.end - range.first, halving->left[round]);
 
@@ -155,9 +155,9 @@ static void hand_back_range(halving_t *halving, uint32_t round)
     range_t range = halving->kept[round];
     uint32_t peer = halving_rank(halving, halving->fold.place ^ 1u << round);
 
-    xyl_send_some(halving->schedule, peer, LABEL_BACK + round,
-                  work_piece(halving, range), range.end - range.first,
-                  halving->ready);
+    xyl_schedule_send(halving->schedule, peer, LABEL_BACK + round,
+                      work_piece(halving, range), range.end - range.first,
+                      halving->ready);
 }
 
 /* If two ranks differ in a bit, the one with the root's bit gets all. */

@@ -130,8 +130,9 @@ static void pass_elements(const circulant_t *circulant,
             continue;
         at = passing->are_sums ? xyl_position_plus(circulant->sums, first)
                                : xyl_position(passing->buffer, stretches.at[i]);
-        action = xyl_pass_some(schedule, passing->is_send, passing->peer,
-                               passing->label + i, at, count, XYL_ACTION_NONE);
+        action =
+            xyl_schedule_pass(schedule, passing->is_send, passing->peer,
+                              passing->label + i, at, count, XYL_ACTION_NONE);
         if (passing->after != NULL)
             touch_order(circulant, passing->after, action, first, count);
         if (passing->notes != NULL)
@@ -231,12 +232,10 @@ static void halve_sums(circulant_t *circulant, uint32_t held, uint32_t half,
     xyl_position_t theirs = xyl_schedule_temp(schedule, high);
     xyl_action_t send, recv;
 
-    if (sent != 0) {
-        send = xyl_schedule_send(schedule, rank_further(circulant, half), label,
-                                 xyl_position_plus(circulant->sums, end), sent,
-                                 XYL_ACTION_NONE);
-        touch_order(circulant, &circulant->writes, send, end, sent);
-    }
+    send = xyl_schedule_send(schedule, rank_further(circulant, half), label,
+                             xyl_position_plus(circulant->sums, end), sent,
+                             XYL_ACTION_NONE);
+    touch_order(circulant, &circulant->writes, send, end, sent);
     if (high == 0)
         return;
     recv = xyl_schedule_recv(schedule, rank_further(circulant, ranks - half),

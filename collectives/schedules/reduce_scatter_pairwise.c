@@ -24,14 +24,10 @@ static void send_write(pairwise_t *pairwise, uint32_t peer)
 {
     uint64_t at = xyl_parts_at(pairwise->problem, peer);
     uint64_t count = xyl_parts_count(pairwise->problem, peer, peer + 1);
+    xyl_action_t send = xyl_schedule_send(pairwise->schedule, peer, 0,
+                                          xyl_position(XYL_BUFFER_SEND, at),
+                                          count, XYL_ACTION_NONE);
 
-    xyl_action_t send;
-
-    if (count == 0)
-        return;
-    send = xyl_schedule_send(pairwise->schedule, peer, 0,
-                             xyl_position(XYL_BUFFER_SEND, at), count,
-                             XYL_ACTION_NONE);
     if (pairwise->problem->is_in_place && at < pairwise->count)
         pairwise->sent =
             xyl_schedule_join(pairwise->schedule, pairwise->sent, send);
@@ -46,8 +42,6 @@ static void recv_write(pairwise_t *pairwise, uint32_t peer)
     xyl_position_t theirs;
     xyl_action_t ready;
 
-    if (count == 0)
-        return;
     if (peer + 1 == pairwise->problem->ranks) {
         pairwise->high_ready = xyl_schedule_recv(
             schedule, peer, 0, pairwise->high, count, XYL_ACTION_NONE);
@@ -76,8 +70,6 @@ static void join_sums(pairwise_t *pairwise)
     xyl_position_t result = {XYL_BUFFER_RECV, 0, 0}, sum = pairwise->low;
     xyl_action_t ready = pairwise->low_ready;
 
-    if (pairwise->count == 0)
-        return;
     if (problem->rank + 1 < problem->ranks) {
         sum = problem->is_in_place ? pairwise->high : result;
         ready = xyl_schedule_join(schedule, ready, pairwise->high_ready);

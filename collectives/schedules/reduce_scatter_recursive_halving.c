@@ -48,12 +48,10 @@ static void halve_blocks(halving_t *halving, uint32_t first, uint32_t half,
     kept_at = place_at(halving, own);
     kept = place_at(halving, own + half) - kept_at;
     from = xyl_position_plus(halving->sums, sent_at - halving->sums_at);
-    send = xyl_send_some(schedule, peer, XYL_ROUND_LABEL + round, from, sent,
-                         halving->ready);
+    send = xyl_schedule_send(schedule, peer, XYL_ROUND_LABEL + round, from,
+                             sent, halving->ready);
     if (sent != 0 && from.buffer == XYL_BUFFER_SEND && from.at < halving->count)
         halving->sent = send;
-    if (kept == 0)
-        return;
     mine = xyl_position_plus(halving->sums, kept_at - halving->sums_at);
     theirs = xyl_schedule_temp(schedule, kept);
     recv = xyl_schedule_recv(schedule, peer, XYL_ROUND_LABEL + round, theirs,
@@ -76,8 +74,7 @@ static void hand_out_blocks(halving_t *halving)
     xyl_action_t copy;
 
     /* Alone and in place, the result is there. */
-    if (count != 0 &&
-        !(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
+    if (!(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
         copy = xyl_schedule_copy(halving->schedule,
                                  xyl_position(XYL_BUFFER_RECV, 0), from, count,
                                  halving->ready);
@@ -89,8 +86,8 @@ static void hand_out_blocks(halving_t *halving)
     count = xyl_parts_count(problem, partner, partner + 1);
     from = xyl_position_plus(halving->sums,
                              xyl_parts_at(problem, partner) - halving->sums_at);
-    xyl_send_some(halving->schedule, partner, XYL_UNFOLD_LABEL, from, count,
-                  halving->ready);
+    xyl_schedule_send(halving->schedule, partner, XYL_UNFOLD_LABEL, from, count,
+                      halving->ready);
 }
 
 static void reduce_scatter_recursive_halving(const xyl_problem_t *problem,

@@ -45,16 +45,17 @@ static void write_steps(const xyl_problem_t *problem, xyl_schedule_t *schedule,
     schedule->flight_max = under_way;
     for (step = 1; step < ranks; step++) {
         peer = (rank + ranks - step) % ranks;
-        xyl_recv_some(schedule, peer, 0, xyl_recv_block(problem, peer),
-                      xyl_block_count(problem, problem->recv_counts, peer),
-                      XYL_ACTION_NONE);
+        xyl_schedule_recv(schedule, peer, 0, xyl_recv_block(problem, peer),
+                          xyl_block_count(problem, problem->recv_counts, peer),
+                          XYL_ACTION_NONE);
         peer = (rank + step) % ranks;
         from = block_for_peer(problem, peer, &count);
-        xyl_send_some(schedule, peer, 0, from, count, XYL_ACTION_NONE);
+        xyl_schedule_send(schedule, peer, 0, from, count, XYL_ACTION_NONE);
     }
     from = block_for_peer(problem, rank, &count);
     if (!problem->is_in_place)
-        xyl_copy_some(schedule, xyl_recv_block(problem, rank), from, count);
+        xyl_schedule_copy(schedule, xyl_recv_block(problem, rank), from, count,
+                          XYL_ACTION_NONE);
 }
 
 static uint64_t longest_block(const xyl_problem_t *problem)
