@@ -65,32 +65,27 @@ static void chains_children(const xyl_tree_args_t *args, uint32_t place,
     assert(first == args->ranks);
 }
 
+#define CHAINS                                                                 \
+    .halves = 1, .has_ranges = xyl_always_has_ranges, .parent = chains_parent, \
+    .children = chains_children
+
 const xyl_tree_t xyl_tree_flat = {
     .name = "flat",
     .help = "the root serves everybody",
     .radix = {0, UINT32_MAX, 0},
-    .halves = 1,
-    .has_ranges = xyl_always_has_ranges,
-    .parent = chains_parent,
-    .children = chains_children,
+    CHAINS,
 };
 
 const xyl_tree_t xyl_tree_chain = {
     .name = "chain",
     .help = "one pipeline through all ranks",
     .radix = {0, 1, 0},
-    .halves = 1,
-    .has_ranges = xyl_always_has_ranges,
-    .parent = chains_parent,
-    .children = chains_children,
+    CHAINS,
 };
 
 const xyl_tree_t xyl_tree_kchain = {
     .name = "kchain",
     .help = "K chains below the root",
     .radix = {1, 4, XYL_TREE_RADIX_MAX},
-    .halves = 1,
-    .has_ranges = xyl_always_has_ranges,
-    .parent = chains_parent,
-    .children = chains_children,
+    CHAINS,
 };

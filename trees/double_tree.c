@@ -17,7 +17,6 @@
  * it is odd; only the last place then keeps its parity, and it is a leaf in
  * both. No place but the root is an inner node twice. Pure functions; any
  * thread. */
-#include <assert.h>
 
 #include "trees/shapes.h"
 

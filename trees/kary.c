@@ -24,22 +24,20 @@ static int kary_has_ranges(const xyl_tree_args_t *args)
     return args->radix == 1 || args->radix >= args->ranks - 1;
 }
 
+#define KARY                                                                   \
+    .halves = 1, .has_ranges = kary_has_ranges, .parent = kary_parent,         \
+    .children = kary_children
+
 const xyl_tree_t xyl_tree_binary = {
     .name = "binary",
     .help = "two children each",
     .radix = {0, 2, 0},
-    .halves = 1,
-    .has_ranges = kary_has_ranges,
-    .parent = kary_parent,
-    .children = kary_children,
+    KARY,
 };
 
 const xyl_tree_t xyl_tree_kary = {
     .name = "kary",
     .help = "K children each",
     .radix = {1, 2, XYL_TREE_RADIX_MAX},
-    .halves = 1,
-    .has_ranges = kary_has_ranges,
-    .parent = kary_parent,
-    .children = kary_children,
+    KARY,
 };

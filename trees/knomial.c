@@ -32,22 +32,20 @@ static void knomial_children(const xyl_tree_args_t *args, uint32_t place,
     }
 }
 
+#define KNOMIAL                                                                \
+    .halves = 1, .has_ranges = xyl_always_has_ranges,                          \
+    .parent = knomial_parent, .children = knomial_children
+
 const xyl_tree_t xyl_tree_binomial = {
     .name = "binomial",
     .help = "knomial:2",
     .radix = {0, 2, 0},
-    .halves = 1,
-    .has_ranges = xyl_always_has_ranges,
-    .parent = knomial_parent,
-    .children = knomial_children,
+    KNOMIAL,
 };
 
 const xyl_tree_t xyl_tree_knomial = {
     .name = "knomial",
     .help = "K-nomial",
     .radix = {2, 4, XYL_TREE_RADIX_MAX},
-    .halves = 1,
-    .has_ranges = xyl_always_has_ranges,
-    .parent = knomial_parent,
-    .children = knomial_children,
+    KNOMIAL,
 };

@@ -1,6 +1,5 @@
 /* Memory of GPUs to which kernels of other ranks write: ranks exchange its
  * addresses, and no more. */
-#include <string.h>
 #include <unistd.h>
 
 #include "include/xylem_device.h"

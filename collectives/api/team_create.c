@@ -3,7 +3,6 @@
  * by an allreduce over zeros, and each rank picks out the rows of its color. */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collectives/choose/compose.h"
 #include "collectives/data/call_word.h"

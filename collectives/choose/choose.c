@@ -1,8 +1,6 @@
 #include "collectives/choose/choose.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "collectives/choose/fit.h"
 #include "collectives/choose/tuning.h"

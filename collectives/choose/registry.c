@@ -72,13 +72,6 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 #define refuse(why, ...)                                                       \
     (snprintf(why, XYL_ALGORITHM_WHY_BYTES, __VA_ARGS__), 0)
 
-static int is_spelled(const xyl_algorithm_t *algorithm, const char *name,
-                      size_t length)
-{
-    return strncasecmp(algorithm->name, name, length) == 0 &&
-           algorithm->name[length] == '\0';
-}
-
 /* NULL: there is no such algorithm, or not for the collective; see `why`. */
 static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
                                            size_t length, char *why)
@@ -88,7 +81,8 @@ static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
     size_t i;
 
     for (i = 0; i < COUNT; i++) {
-        if (!is_spelled(all[i], name, length))
+        if (strncasecmp(all[i]->name, name, length) != 0 ||
+            all[i]->name[length] != '\0')
             continue;
         if (xyl_algorithm_does(all[i], coll))
             return all[i];
@@ -185,13 +179,6 @@ static int parse_between(xylem_coll_t coll, const char *text,
 
 /* ---- the parts of levels ---- */
 
-static int parse_leaders(xylem_coll_t coll, const char *text,
-                         xyl_named_t *named_out, char *why)
-{
-    (void)coll;
-    return parse_radix(named_out->algorithm, text, &named_out->radix, why);
-}
-
 static int goes_within(const xyl_algorithm_t *algorithm)
 {
     return algorithm->kind == XYL_ALGORITHM_NODE || algorithm->level != NULL ||
@@ -244,38 +231,17 @@ static int parse_bytes(const char *text, size_t *bytes_out, char *why)
     return refuse(why, "a segment has bytes, as 64K");
 }
 
-static int parse_segment(xylem_coll_t coll, const char *text,
-                         xyl_named_t *named_out, char *why)
-{
-    (void)coll;
-    return parse_bytes(text, &named_out->segment_bytes, why);
-}
+enum { LEADERS, BETWEEN, WITHIN, SEGMENT, WITHIN_SEGMENT, PARTS };
 
-static int parse_within_segment(xylem_coll_t coll, const char *text,
-                                xyl_named_t *named_out, char *why)
-{
-    (void)coll;
-    return parse_bytes(text, &named_out->within_segment_bytes, why);
-}
-
-static const struct {
-    const char *name;
-    int (*parse)(xylem_coll_t coll, const char *text, xyl_named_t *named_out,
-                 char *why);
-} parts[] = {{"leaders=", parse_leaders},
-             {"between=", parse_between},
-             {"within=", parse_within},
-             {"segment=", parse_segment},
-             {"within_segment=", parse_within_segment}};
-enum { PARTS = sizeof parts / sizeof *parts };
+static const char *const parts[PARTS] = {
+    "leaders=", "between=", "within=", "segment=", "within_segment="};
 
 /* The part whose name begins the text; PARTS: none. */
 static size_t part_of(const char *text)
 {
     size_t i = 0;
 
-    while (i < PARTS &&
-           strncasecmp(text, parts[i].name, strlen(parts[i].name)) != 0)
+    while (i < PARTS && strncasecmp(text, parts[i], strlen(parts[i])) != 0)
         i++;
     return i;
 }
@@ -292,6 +258,21 @@ int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes)
            within_segment_bytes % segment_bytes == 0;
 }
 
+static int parse_part(xylem_coll_t coll, size_t part, const char *value,
+                      xyl_named_t *named_out, char *why)
+{
+    if (part == LEADERS)
+        return parse_radix(named_out->algorithm, value, &named_out->radix, why);
+    if (part == BETWEEN)
+        return parse_between(coll, value, named_out, why);
+    if (part == WITHIN)
+        return parse_within(coll, value, named_out, why);
+    return parse_bytes(value,
+                       part == SEGMENT ? &named_out->segment_bytes
+                                       : &named_out->within_segment_bytes,
+                       why);
+}
+
 static int parse_parts(xylem_coll_t coll, const char *text,
                        xyl_named_t *named_out, char *why)
 {
@@ -306,8 +287,8 @@ static int parse_parts(xylem_coll_t coll, const char *text,
                 why, "its parts are leaders=, between=, within=, segment= and "
                      "within_segment=");
         snprintf(value, sizeof value, "%.*s", (int)length, text);
-        if (!parts[part].parse(coll, value + strlen(parts[part].name),
-                               named_out, why))
+        if (!parse_part(coll, part, value + strlen(parts[part]), named_out,
+                        why))
             return 0;
         if (text[length] == '\0')
             break;

@@ -6,7 +6,6 @@
 #ifndef XYL_COLLECTIVES_DATA_DESCRIPTION_H
 #define XYL_COLLECTIVES_DATA_DESCRIPTION_H
 
-#include <assert.h>
 #include <string.h>
 #include <strings.h>
 

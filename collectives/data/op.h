@@ -5,8 +5,6 @@
 #ifndef XYL_COLLECTIVES_DATA_OP_H
 #define XYL_COLLECTIVES_DATA_OP_H
 
-#include <stddef.h>
-
 #include "include/xylem.h"
 #include "progress/exec/exec.h"
 

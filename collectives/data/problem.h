@@ -49,6 +49,9 @@ typedef struct xyl_problem_on_node {
     int roots_in_turn; /* other lanes have the other ranks as their roots */
     int is_level;      /* a level: seats have a part of the data */
     int is_for_one;    /* a level: one rank of all nodes gets the result */
+    /* With relays (levels/relay.h): the root is on this node; this seat has
+     * one. */
+    int is_at_root, has_relay;
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in

@@ -86,6 +86,15 @@ xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
 xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t to,
                                uint64_t count, xyl_action_t after);
+/* Sends or receives: for code that serves both directions. */
+static inline xyl_action_t xyl_schedule_pass(xyl_schedule_t *schedule,
+                                             int is_send, uint32_t peer,
+                                             uint32_t label, xyl_position_t at,
+                                             uint64_t count, xyl_action_t after)
+{
+    return is_send ? xyl_schedule_send(schedule, peer, label, at, count, after)
+                   : xyl_schedule_recv(schedule, peer, label, at, count, after);
+}
 /* Messages without elements, which are sent nevertheless. */
 xyl_action_t xyl_schedule_tell(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_action_t after);

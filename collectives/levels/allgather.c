@@ -64,19 +64,17 @@ static void gather_node(const gathering_t *g)
 
 /* ---- in and out of the store ---- */
 
-static void write_copy_in(const xyl_han_t *han, const void *arg,
-                          xyl_schedule_t *schedule)
+static void write_copy_in(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const gathering_t *g = arg;
+    const gathering_t *g = han->arg;
 
     xyl_han_copy_blocks(han, schedule, &g->nodes, han->levels->node, 0);
 }
 
 /* This node's blocks are at their places, unless it has only one rank. */
-static void write_copy_out(const xyl_han_t *han, const void *arg,
-                           xyl_schedule_t *schedule)
+static void write_copy_out(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const gathering_t *g = arg;
+    const gathering_t *g = han->arg;
     uint32_t node;
 
     for (node = 0; node < han->levels->nodes; node++)
@@ -91,8 +89,7 @@ static void add_copy(const gathering_t *g, int out)
         .reads = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT,
         .writes = out ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH};
 
-    xyl_han_add_written(g->han, out ? write_copy_out : write_copy_in, g,
-                        &stage);
+    xyl_han_add_written(g->han, out ? write_copy_out : write_copy_in, &stage);
 }
 
 /* ---- between nodes ---- */
@@ -139,22 +136,13 @@ static void hand_on(const gathering_t *g, uint32_t number, uint64_t from,
         xyl_han_add_node(g->han, &problem, &stage);
 }
 
-/* Broadcasts the blocks before this node's own, and those behind. */
-static void hand_on_others(const gathering_t *g)
-{
-    const xyl_levels_t *levels = g->han->levels;
-    const uint64_t *places = g->nodes.places;
-
-    hand_on(g, BEFORE, 0, places[levels->node]);
-    hand_on(g, AFTER, places[levels->node + 1], places[levels->nodes]);
-}
-
 static void allgather_add_stages(xyl_han_t *han)
 {
     int is_alone = han->seats.size == 1;
     int exchanges = is_alone || han->levels->nodes > 1;
     gathering_t g = {.han = han};
 
+    han->arg = &g;
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
     if (!xyl_han_find_nodes(han, &g.nodes))
         return;
@@ -169,8 +157,11 @@ static void allgather_add_stages(xyl_han_t *han)
         add_copy(&g, 0);
     if (xyl_han_leads(han))
         exchange_nodes(&g);
-    if (!is_alone)
-        hand_on_others(&g);
+    if (!is_alone) { /* the blocks of other nodes */
+        hand_on(&g, BEFORE, 0, g.nodes.places[han->levels->node]);
+        hand_on(&g, AFTER, g.nodes.places[han->levels->node + 1],
+                g.nodes.places[han->levels->nodes]);
+    }
     if (!g.is_direct)
         add_copy(&g, 1);
 }

@@ -208,12 +208,11 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 
 /* ---- on a node of one rank, which deals with all nodes ---- */
 
-static void write_sort(const xyl_han_t *han, const void *arg,
-                       xyl_schedule_t *schedule)
+static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     uint64_t slot = han->problem.count, at = 0;
     uint32_t node, first, run = 1, rank;
-    const xyl_han_stage_t *stage = arg;
+    const xyl_han_stage_t *stage = han->arg;
     int out = stage->number == HAND_OUT;
 
     for (node = 0; node < han->levels->nodes; node++)
@@ -223,10 +222,9 @@ static void write_sort(const xyl_han_t *han, const void *arg,
             block = out ? sent_to(han, rank) : received_from(han, rank);
             if (!xyl_problem_varies(&han->problem))
                 run = xyl_han_run(han->levels, node, first);
-            xyl_schedule_copy(
-                schedule, xyl_position(XYL_BUFFER_RECV, out ? at : block.at),
-                xyl_position(XYL_BUFFER_SEND, out ? block.at : at),
-                run * block.bytes, XYL_ACTION_NONE);
+            xyl_schedule_copy(schedule, xyl_in_recv(out ? at : block.at),
+                              xyl_in_send(out ? block.at : at),
+                              run * block.bytes, XYL_ACTION_NONE);
             at += run * slot;
         }
 }
@@ -240,8 +238,9 @@ static void add_within_node(xyl_han_t *han, uint32_t number)
         .reads = out ? XYL_ROLE_INPUT : XYL_ROLE_SPARE,
         .writes = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT};
 
+    han->arg = &stage;
     if (han->seats.size == 1)
-        xyl_han_add_written(han, write_sort, &stage, &stage);
+        xyl_han_add_written(han, write_sort, &stage);
     else
         share_within(han, &stage);
 }
@@ -250,14 +249,12 @@ static void add_within_node(xyl_han_t *han, uint32_t number)
 
 /* All seats post sends and receives in the same order of nodes. So the first of
  * all messages that are left is posted on both sides. */
-static void write_exchange(const xyl_han_t *han, const void *arg,
-                           xyl_schedule_t *schedule)
+static void write_exchange(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     const xyl_levels_t *levels = han->levels;
     uint64_t message = 0, bytes;
     uint32_t node, peer;
 
-    (void)arg;
     schedule->flight_max = MESSAGES_UNDER_WAY;
     for (node = han->seats.rank; node < levels->nodes;
          node += han->seats.size) {
@@ -338,7 +335,7 @@ static void alltoall_add_stages(xyl_han_t *han)
     xyl_han_make_scratch(han, bytes);
     xyl_han_make_spare(han, bytes);
     add_within_node(han, HAND_OUT);
-    xyl_han_add_written(han, write_exchange, NULL, &exchange);
+    xyl_han_add_written(han, write_exchange, &exchange);
     add_within_node(han, TAKE);
     if (varies)
         exchange_long(han);

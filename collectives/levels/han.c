@@ -85,7 +85,7 @@ static xyl_role_t lane_result(const xyl_han_t *han)
  * had, or is not to be used. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm,
-                                  const xyl_stage_spec_t *spec)
+                                  int has_relay, const xyl_stage_spec_t *spec)
 {
     const xyl_node_part_t part = {
         .coll = coll,
@@ -102,7 +102,9 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
         .roots_in_turn =
             han->choice->leaders >= han->seats.size && !is_at_root(han),
         .is_for_one = coll == XYLEM_COLL_REDUCE && han->root != XYL_HAN_NO_ROOT,
-        .is_beside_trees = han->choice->exchange == NULL};
+        .is_beside_trees = han->choice->exchange == NULL,
+        .is_at_root = is_at_root(han),
+        .has_relay = has_relay};
     xyl_stage_t *stage = NULL;
 
     if (han->status == XYLEM_OK && han->seats.size > 1 &&
@@ -118,7 +120,7 @@ static void add_within(xyl_han_t *han, xylem_coll_t coll,
     const xyl_tree_spec_t tree = {han->seats, han->choice->node_tree,
                                   han->node_root, 0, NULL};
 
-    if (add_in_memory(han, coll, NULL, spec) != NULL ||
+    if (add_in_memory(han, coll, NULL, 0, spec) != NULL ||
         han->status != XYLEM_OK || han->seats.size == 1)
         return;
     han->status = coll == XYLEM_COLL_BCAST
@@ -303,9 +305,8 @@ static void add_bcast_relayed(xyl_han_t *han)
     int has_relay = place_in_line(han) < XYL_RELAY_SEATS;
     const xyl_stage_spec_t spec =
         lane_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
-    xyl_stage_t *node =
-        add_in_memory(han, XYLEM_COLL_BCAST,
-                      xyl_relay_program(is_at_root(han), has_relay), &spec);
+    xyl_stage_t *node = add_in_memory(han, XYLEM_COLL_BCAST, &xyl_relay_program,
+                                      has_relay, &spec);
 
     if (node == NULL && is_at_root(han))
         add_node_bcast(han);

@@ -234,7 +234,7 @@ static xyl_group_t all_ranks(const xyl_han_t *han)
 }
 
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
-                         const void *arg, const xyl_han_stage_t *stage)
+                         const xyl_han_stage_t *stage)
 {
     const xyl_group_t all = all_ranks(han);
     xyl_schedule_t schedule;
@@ -242,7 +242,7 @@ void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
     if (han->status != XYLEM_OK)
         return;
     xyl_schedule_init(&schedule, han->problem.element_bytes);
-    write(han, arg, &schedule);
+    write(han, &schedule);
     add_schedule(han, &all, &schedule, stage);
 }
 

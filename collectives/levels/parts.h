@@ -38,6 +38,7 @@ typedef struct xyl_han {
     uint32_t leader;     /* seat of this node's leader */
     /* Only if the whole message moves at once: */
     xyl_problem_t problem; /* the call's */
+    const void *arg;       /* for the collective's own functions */
     /* Only if segments move: */
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
@@ -162,10 +163,10 @@ void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
                          const xyl_han_stage_t *stage);
 
 /* Adds a schedule that `write` writes; its peers are ranks of the team. */
-typedef void (*xyl_han_write_fn)(const xyl_han_t *han, const void *arg,
+typedef void (*xyl_han_write_fn)(const xyl_han_t *han,
                                  xyl_schedule_t *schedule);
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
-                         const void *arg, const xyl_han_stage_t *stage);
+                         const xyl_han_stage_t *stage);
 
 /* Adds an algorithm's schedule among the leaders. */
 void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,

@@ -68,10 +68,9 @@ static void reduce_node(const combining_t *c)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-static void write_sorted(const xyl_han_t *han, const void *arg,
-                         xyl_schedule_t *schedule)
+static void write_sorted(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const combining_t *c = arg;
+    const combining_t *c = han->arg;
     uint32_t node;
 
     for (node = 0; node < han->levels->nodes; node++)
@@ -130,6 +129,7 @@ static void reduce_scatter_add_stages(xyl_han_t *han)
         .writes = XYL_ROLE_SPARE};
     combining_t c = {.han = han};
 
+    han->arg = &c;
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
     if (!xyl_han_find_nodes(han, &c.nodes))
         return;
@@ -138,7 +138,7 @@ static void reduce_scatter_add_stages(xyl_han_t *han)
     if (!xyl_han_is_alone(han))
         reduce_node(&c);
     if (xyl_han_leads(han) && !is_node_order(&c))
-        xyl_han_add_written(han, write_sorted, &c, &sort);
+        xyl_han_add_written(han, write_sorted, &sort);
     if (xyl_han_leads(han))
         combine_nodes(&c);
     if (!xyl_han_is_alone(han))

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/levels/relay_help.h"
+#include "collectives/levels/relay_state.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
 #include "runtime/base/bits.h"

@@ -50,8 +50,7 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
 
 /* The program of a broadcast within a node with relays. On the root's node the
  * root publishes segments; on other nodes the net writes them into the window.
- * `has_relay`: this seat has a relay. Selection does not offer these
- * programs. */
-const xyl_algorithm_t *xyl_relay_program(int is_at_root, int has_relay);
+ * Selection does not offer it. */
+extern const xyl_algorithm_t xyl_relay_program;
 
 #endif

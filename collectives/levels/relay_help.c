@@ -1,4 +1,4 @@
-#include "collectives/levels/relay_help.h"
+#include "collectives/levels/relay_state.h"
 
 #include <string.h>
 
@@ -61,11 +61,6 @@ static void note_help(const xyl_relay_t *relay)
         *relay->spec.levels->helped |= lane;
     else
         *relay->spec.levels->helped &= ~lane;
-}
-
-static int was_helped(const xyl_relay_t *relay)
-{
-    return (*relay->spec.levels->helped >> relay->spec.lane & 1) != 0;
 }
 
 void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index)
@@ -142,7 +137,9 @@ static void timer_start(xyl_relay_t *relay)
 
     if (relay->seen != relay->arrived) {
         relay->asked = 0;
-        relay->wait_ns = relay->spec.wait_ns / (was_helped(relay) ? SOONER : 1);
+        relay->wait_ns = relay->spec.wait_ns;
+        if ((*relay->spec.levels->helped >> relay->spec.lane & 1) != 0)
+            relay->wait_ns /= SOONER;
         if (relay->wait_ns < GAPS * relay->gap_ns)
             relay->wait_ns = GAPS * relay->gap_ns;
         relay->wait_ns *= relay->spec.place + 1;

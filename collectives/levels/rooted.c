@@ -193,21 +193,18 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
 
     if (!xyl_han_is_alone(han) || han->problem.is_in_place)
         return;
-    xyl_schedule_copy(
-        schedule, xyl_position(XYL_BUFFER_RECV, is_scatter(han) ? 0 : own.at),
-        xyl_position(XYL_BUFFER_SEND, is_scatter(han) ? own.at : 0), own.bytes,
-        XYL_ACTION_NONE);
+    xyl_schedule_copy(schedule, xyl_in_recv(is_scatter(han) ? 0 : own.at),
+                      xyl_in_send(is_scatter(han) ? own.at : 0), own.bytes,
+                      XYL_ACTION_NONE);
 }
 
 /* Long blocks come behind all bundles: a long block may have to wait for a
  * bundle with blocks of its rank's node, but no bundle waits for a long
  * block. */
-static void write_root(const xyl_han_t *han, const void *arg,
-                       xyl_schedule_t *schedule)
+static void write_root(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     uint32_t nodes = han->levels->nodes, step;
 
-    (void)arg;
     schedule->flight_max = MESSAGES_OF_ROOT;
     if (!is_scatter(han))
         copy_own_block(han, schedule);
@@ -222,14 +219,12 @@ static void write_root(const xyl_han_t *han, const void *arg,
 /* ---- elsewhere ---- */
 
 /* Sends or receives a whole buffer: the node's blocks, or a long block. */
-static void write_buffer(const xyl_han_t *han, const void *arg,
-                         xyl_schedule_t *schedule)
+static void write_buffer(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     const xyl_position_t at =
         xyl_position(is_scatter(han) ? XYL_BUFFER_RECV : XYL_BUFFER_SEND, 0);
     uint64_t blocks = is_v_form(han) ? 1 : han->seats.size;
 
-    (void)arg;
     xyl_schedule_pass(schedule, !is_scatter(han), han->problem.root,
                       is_v_form(han) ? STRAIGHT : BUNDLE, at,
                       blocks * han->problem.count, XYL_ACTION_NONE);
@@ -245,21 +240,18 @@ typedef struct lengths {
 /* The slot of a seat, in SCRATCH; behind all slots is room for the bundle. */
 static xyl_position_t slot_at(const xyl_han_t *han, uint32_t seat)
 {
-    return xyl_position(XYL_BUFFER_RECV,
-                        seat * slot_bytes(han, han->levels->node));
+    return xyl_in_recv(seat * slot_bytes(han, han->levels->node));
 }
 
 /* A gather copies the slots together, then sends the bundle. A scatter receives
  * the bundle, then copies its blocks into the slots. */
-static void write_bundle(const xyl_han_t *han, const void *arg,
-                         xyl_schedule_t *schedule)
+static void write_bundle(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     uint64_t slot = slot_bytes(han, han->levels->node);
     uint32_t seats = han->seats.size, root = han->problem.root, seat;
     const xyl_position_t bundle = slot_at(han, seats);
     xyl_action_t message = XYL_ACTION_NONE;
 
-    (void)arg;
     if (is_scatter(han))
         message = xyl_schedule_recv(schedule, root, BUNDLE, bundle,
                                     seats * slot, XYL_ACTION_NONE);
@@ -292,9 +284,11 @@ static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
         copy->count = lengths->told[seat];
         bytes += lengths->told[seat];
     }
-    xyl_action_trim(message,
-                    lengths->is_scatter ? XYL_ACTION_RECV : XYL_ACTION_SEND,
-                    bytes);
+    message->count = bytes;
+    if (bytes == 0) /* both sides leave it out */
+        message->kind = XYL_ACTION_NOTHING;
+    else
+        message->kind = lengths->is_scatter ? XYL_ACTION_RECV : XYL_ACTION_SEND;
 }
 
 /* ---- stages between nodes ---- */
@@ -348,8 +342,7 @@ static void add_between(xyl_han_t *han)
     if (radix != 0)
         add_tree(han, radix, &stage);
     else
-        xyl_han_add_written(han, is_root ? write_root : write_buffer, NULL,
-                            &stage);
+        xyl_han_add_written(han, is_root ? write_root : write_buffer, &stage);
 }
 
 /* ---- stages within nodes ---- */
@@ -484,7 +477,7 @@ static void add_v_elsewhere(xyl_han_t *han)
     if (!xyl_han_is_alone(han) && !is_scatter(han))
         add_slots(han, lengths);
     if (lengths != NULL)
-        xyl_han_add_written(han, write_bundle, NULL, &bundle);
+        xyl_han_add_written(han, write_bundle, &bundle);
     if (!xyl_han_is_alone(han) && is_scatter(han))
         add_slots(han, NULL);
     if (han->problem.count != own_bundled(han))

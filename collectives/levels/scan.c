@@ -31,24 +31,19 @@ static void scan_node(xyl_han_t *han)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-static void write_whole_copy(const xyl_han_t *han, const void *arg,
-                             xyl_schedule_t *schedule)
+static void write_whole_copy(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    (void)arg;
-    xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                      xyl_position(XYL_BUFFER_SEND, 0), han->problem.count,
-                      XYL_ACTION_NONE);
+    xyl_schedule_copy(schedule, xyl_in_recv(0), xyl_in_send(0),
+                      han->problem.count, XYL_ACTION_NONE);
 }
 
 /* RECV = SEND op RECV. */
-static void write_put_before(const xyl_han_t *han, const void *arg,
-                             xyl_schedule_t *schedule)
+static void write_put_before(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     const xyl_position_t sum = {XYL_BUFFER_RECV, 0, 0};
 
-    (void)arg;
-    xyl_schedule_reduce(schedule, sum, xyl_position(XYL_BUFFER_SEND, 0), sum,
-                        han->problem.count, XYL_ACTION_NONE);
+    xyl_schedule_reduce(schedule, sum, xyl_in_send(0), sum, han->problem.count,
+                        XYL_ACTION_NONE);
 }
 
 /* Adds the schedule that `write` writes; it reads `from` and writes `to`. */
@@ -57,7 +52,7 @@ static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
 {
     const xyl_han_stage_t stage = {.number = NODE, .reads = from, .writes = to};
 
-    xyl_han_add_written(han, write, NULL, &stage);
+    xyl_han_add_written(han, write, &stage);
 }
 
 /* 1: this rank leads in an exscan. The node's exscan may overwrite the leader's
@@ -97,15 +92,6 @@ static void bcast_before(xyl_han_t *han)
     xyl_han_add_node(han, &problem, &stage);
 }
 
-/* The first rank of a node gets no result from an exscan within it. */
-static void put_before(xyl_han_t *han)
-{
-    int is_first = !is_inclusive(han) && han->seats.rank == 0;
-
-    add_local(han, is_first ? write_whole_copy : write_put_before,
-              XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
-}
-
 static void add_own(xyl_han_t *han)
 {
     if (keeps_own(han))
@@ -133,7 +119,11 @@ static void scan_add_stages(xyl_han_t *han)
         return;
     if (!xyl_han_is_alone(han))
         bcast_before(han);
-    put_before(han);
+    /* The first rank of a node gets no result from an exscan within it. */
+    add_local(han,
+              !is_inclusive(han) && han->seats.rank == 0 ? write_whole_copy
+                                                         : write_put_before,
+              XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_scan = {

@@ -18,28 +18,17 @@ static void set_frame(xyl_han_t *han)
     operation->has_input = 1; /* all ranks start when they are told to */
 }
 
-static void write_nothing(const xyl_han_t *han, const void *arg,
-                          xyl_schedule_t *schedule)
+static void write_nothing(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     (void)han;
-    (void)arg;
     (void)schedule;
-}
-
-/* A rank without work gets an empty stage, so that its operation completes. */
-static void add_whole_stages(xyl_han_t *han)
-{
-    const xyl_han_stage_t nothing = {0};
-
-    han->choice->algorithm->add_stages(han);
-    if (han->operation->stages == 0)
-        xyl_han_add_written(han, write_nothing, NULL, &nothing);
 }
 
 xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out)
 {
+    const xyl_han_stage_t nothing = {0};
     xyl_han_t han = {.call = call,
                      .args = &call->args,
                      .sides = &call->sides,
@@ -57,7 +46,11 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
     xyl_collective_of(han.operation)->combiner = call->combiner;
     xyl_han_find_seats(&han);
     if (han.status == XYLEM_OK)
-        add_whole_stages(&han);
+        choice->algorithm->add_stages(&han);
+    /* A rank without work gets an empty stage, so that its operation completes.
+     */
+    if (han.status == XYLEM_OK && han.operation->stages == 0)
+        xyl_han_add_written(&han, write_nothing, &nothing);
     if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else

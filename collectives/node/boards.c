@@ -152,8 +152,9 @@ static xylem_status_t board_attach(xylem_context_t *context, uint64_t key,
     return status;
 }
 
-static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
-                                   uint64_t key, xyl_board_t **board_out)
+xylem_status_t xyl_node_board_create(xylem_team_t *team,
+                                     const xyl_group_t *seats, uint64_t key,
+                                     xyl_board_t **board_out)
 {
     xylem_context_t *context = team->context;
     uint32_t *ranks = malloc(seats->size * sizeof *ranks);
@@ -177,16 +178,15 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
     return status;
 }
 
-/* With the team's lock. */
-static xylem_status_t board_of_locked(xylem_team_t *team,
-                                      const xyl_group_t *seats,
-                                      xyl_board_t **board_out)
+xylem_status_t xyl_node_board_locked(xylem_team_t *team,
+                                     const xyl_group_t *seats,
+                                     xyl_board_t **board_out)
 {
     xyl_node_team_t *node = xyl_node_of_team(team);
     xylem_status_t status = XYLEM_OK;
 
     if (node->board == NULL)
-        status = board_create(team, seats, team->key, &node->board);
+        status = xyl_node_board_create(team, seats, team->key, &node->board);
     *board_out = node->board;
     return status;
 }
@@ -197,7 +197,7 @@ xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
     xylem_status_t status;
 
     pthread_mutex_lock(&team->lock);
-    status = board_of_locked(team, seats, board_out);
+    status = xyl_node_board_locked(team, seats, board_out);
     pthread_mutex_unlock(&team->lock);
     return status;
 }
@@ -208,22 +208,6 @@ xyl_board_t *xyl_node_board_of_team(xylem_team_t *team)
     xyl_board_t *board;
 
     return xyl_node_board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
-}
-
-xylem_status_t xyl_node_board_locked(xylem_team_t *team,
-                                     xyl_board_t **board_out)
-{
-    const xyl_group_t seats = xyl_node_all_of(team);
-
-    return board_of_locked(team, &seats, board_out);
-}
-
-xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
-                                     xyl_board_t **board_out)
-{
-    const xyl_group_t seats = xyl_node_all_of(team);
-
-    return board_create(team, &seats, key, board_out);
 }
 
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,

@@ -36,12 +36,12 @@ _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
 
 /* 1 when the team has a board once a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);
-/* The team's board, made if it is not there. The caller holds the team's lock.
- */
+/* The board of `seats`, the team's ranks on this node; made if it is not there.
+ * The caller holds the team's lock. */
 xylem_status_t xyl_node_board_locked(xylem_team_t *team,
+                                     const xyl_group_t *seats,
                                      xyl_board_t **board_out);
-/* The same for `seats`, the team's ranks on this node. Takes the lock itself.
- */
+/* The same. Takes the lock itself. */
 xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
                                  xyl_board_t **board_out);
 /* The same for a team on one node. NULL: no memory. */
@@ -51,8 +51,9 @@ static inline xyl_group_t xyl_node_all_of(const xylem_team_t *team)
 {
     return (xyl_group_t){team->size, team->rank, NULL};
 }
-/* Makes one more board of the same ranks, by a key of its own. */
-xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
+/* Makes one more board of `seats`, by a key of its own. */
+xylem_status_t xyl_node_board_create(xylem_team_t *team,
+                                     const xyl_group_t *seats, uint64_t key,
                                      xyl_board_t **board_out);
 
 /* The longest window, for an operation that keeps partials of late seats; at
@@ -62,7 +63,7 @@ uint64_t xyl_node_longest_window(const xylem_context_t *context);
 /* The team no longer uses `boards`, linked by next_left; each is destroyed when
  * all its seats have come to it. */
 void xyl_node_boards_leave(xylem_context_t *context, xyl_board_t *boards);
-/* The context ends. */
+/* The context ends: no rank's context has a team any more. */
 void xyl_node_boards_end(xylem_context_t *context);
 
 #endif

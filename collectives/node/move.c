@@ -1,7 +1,5 @@
 #include "collectives/node/stage_inside.h"
 
-#include <assert.h>
-
 #include "runtime/base/copy.h"
 
 enum { REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */ };

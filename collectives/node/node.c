@@ -170,12 +170,6 @@ static void team_ends(xylem_team_t *team)
     xyl_node_boards_leave(context, board);
 }
 
-/* No other rank's context has a team any more, either. */
-static void context_ends(xylem_context_t *context)
-{
-    xyl_node_boards_end(context);
-}
-
 static xylem_status_t context_begins(xylem_context_t *context)
 {
     xylem_status_t status = xyl_engine_source_add(
@@ -190,7 +184,7 @@ const xyl_module_t xyl_node_module = {
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_node_context_t),
               [XYL_OWNER_TEAM] = sizeof(xyl_node_team_t)},
     .context_begins = context_begins,
-    .context_ends = context_ends,
+    .context_ends = xyl_node_boards_end,
     .team_ends = team_ends,
 };
 
@@ -300,6 +294,8 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .node.roots_in_turn = part->roots_in_turn,
         .node.is_level = 1,
         .node.is_for_one = part->is_for_one,
+        .node.is_at_root = part->is_at_root,
+        .node.has_relay = part->has_relay,
     };
     xylem_team_t *team = operation->request.team;
     const xyl_algorithm_t *algorithm = part->algorithm;

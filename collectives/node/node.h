@@ -42,6 +42,7 @@ typedef struct xyl_node_part {
     int roots_in_turn;   /* other lanes have the other ranks as their roots */
     int is_for_one;      /* only one rank of the team gets the result */
     int is_beside_trees; /* the other level passes segments on singly */
+    int is_at_root, has_relay; /* for the program of a relay */
 } xyl_node_part_t;
 
 /* Adds a stage to a lane whose segments are consecutive. *stage_out NULL: the

@@ -155,14 +155,6 @@ void xyl_node_share_say(const xyl_node_stage_t *node,
     say(node, line, piece->says);
 }
 
-static void say_without_input(const xyl_node_stage_t *node, uint64_t number)
-{
-    say(node,
-        xyl_board_line(xyl_board_slot(node->board, number),
-                       node->board->seats.own),
-        says(node, number));
-}
-
 _Static_assert(4 * (int)XYL_NODE_RENEWED <= 1 << (64 - XYL_CALL_GENERATION),
                "no word outlives its generation's number");
 
@@ -172,7 +164,10 @@ void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number)
 
     for (; number < end; number++)
         if (number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED == XYL_NODE_RENEWED - 1)
-            say_without_input(node, number);
+            say(node,
+                xyl_board_line(xyl_board_slot(node->board, number),
+                               node->board->seats.own),
+                says(node, number));
 }
 
 void xyl_node_share_differs(xyl_node_share_t *share,

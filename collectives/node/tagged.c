@@ -30,11 +30,6 @@ _Static_assert(XYL_TEAM_SIZE_MAX < 1 << (BERTH_AT - 32) &&
                    XYL_BERTHS < 1 << (64 - BERTH_AT),
                "a berth's number fits above a team's key");
 
-static uint64_t berth_key(const xylem_team_t *team, uint32_t berth)
-{
-    return team->key | (uint64_t)berth << BERTH_AT;
-}
-
 static xyl_berth_words_t *words_of(const xyl_board_t *board)
 {
     return (xyl_berth_words_t *)(void *)(board->memory +
@@ -44,8 +39,9 @@ static xyl_berth_words_t *words_of(const xyl_board_t *board)
 /* With the team's lock. */
 static xylem_status_t tagged_create(xylem_team_t *team, xyl_tagged_t **tagged)
 {
+    const xyl_group_t seats = xyl_node_all_of(team);
     xyl_board_t *board;
-    xylem_status_t status = xyl_node_board_locked(team, &board);
+    xylem_status_t status = xyl_node_board_locked(team, &seats, &board);
 
     if (status != XYLEM_OK || *tagged != NULL)
         return status;
@@ -89,6 +85,7 @@ static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
                                  uint32_t number)
 {
     xyl_berth_seat_t *seat = &tagged->tags[number].seat;
+    const xyl_group_t seats = xyl_node_all_of(team);
     int has_place = xyl_node_place_draw(team->context);
     xylem_status_t status = XYLEM_OK;
 
@@ -99,8 +96,9 @@ static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
         tagged->joined++;
     }
     if (lacks_board(tagged, seat->berth)) {
-        status = xyl_node_board_create(team, berth_key(team, seat->berth),
-                                       &tagged->berths[seat->berth]);
+        status = xyl_node_board_create(
+            team, &seats, team->key | (uint64_t)seat->berth << BERTH_AT,
+            &tagged->berths[seat->berth]);
         if (status == XYLEM_OK) {
             tagged->berths[seat->berth]->has_place = has_place;
             return XYLEM_OK;

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/copy.h"

@@ -30,22 +30,17 @@ static inline uint64_t xyl_segment_count(const xyl_problem_t *problem,
     return segment;
 }
 
+static inline uint64_t xyl_recv_count(const xyl_problem_t *problem,
+                                      uint32_t rank)
+{
+    return xyl_block_count(problem, problem->recv_counts, rank);
+}
+
 /* A rank's block in RECV, which has the blocks of all. */
 static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
                                             uint32_t rank)
 {
-    return xyl_position(XYL_BUFFER_RECV,
-                        xyl_block_at(problem, problem->recv_displs, rank));
-}
-
-/* Sends or receives: for code that serves both directions. */
-static inline xyl_action_t xyl_schedule_pass(xyl_schedule_t *schedule,
-                                             int is_send, uint32_t peer,
-                                             uint32_t label, xyl_position_t at,
-                                             uint64_t count, xyl_action_t after)
-{
-    return is_send ? xyl_schedule_send(schedule, peer, label, at, count, after)
-                   : xyl_schedule_recv(schedule, peer, label, at, count, after);
+    return xyl_in_recv(xyl_block_at(problem, problem->recv_displs, rank));
 }
 
 /* Puts this rank's block of an allgather(v) into its place of RECV. Returns the
@@ -56,13 +51,12 @@ static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
 {
     uint32_t rank = problem->rank;
 
-    *own_out = problem->is_in_place ? xyl_recv_block(problem, rank)
-                                    : xyl_position(XYL_BUFFER_SEND, 0);
+    *own_out =
+        problem->is_in_place ? xyl_recv_block(problem, rank) : xyl_in_send(0);
     if (problem->is_in_place)
         return XYL_ACTION_NONE;
-    return xyl_schedule_copy(
-        schedule, xyl_recv_block(problem, rank), *own_out,
-        xyl_block_count(problem, problem->recv_counts, rank), XYL_ACTION_NONE);
+    return xyl_schedule_copy(schedule, xyl_recv_block(problem, rank), *own_out,
+                             xyl_recv_count(problem, rank), XYL_ACTION_NONE);
 }
 
 /* The input of a rank that is alone in a reduction is the result. */
@@ -70,8 +64,7 @@ static inline void xyl_reduce_alone(const xyl_problem_t *problem,
                                     xyl_schedule_t *schedule, uint64_t count)
 {
     if (!problem->is_in_place)
-        (void)xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                                xyl_position(XYL_BUFFER_SEND, 0), count,
+        (void)xyl_schedule_copy(schedule, xyl_in_recv(0), xyl_in_send(0), count,
                                 XYL_ACTION_NONE);
 }
 

@@ -9,7 +9,7 @@ static void allgather_ring(const xyl_problem_t *problem,
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, round, which;
     uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
-    uint64_t count = xyl_block_count(problem, problem->recv_counts, rank);
+    uint64_t count = xyl_recv_count(problem, rank);
     xyl_position_t from;
     xyl_action_t ready = XYL_ACTION_NONE;
 
@@ -19,7 +19,7 @@ static void allgather_ring(const xyl_problem_t *problem,
         xyl_schedule_send(schedule, next, round, from, count, ready);
         which = (before + ranks - round) % ranks;
         from = xyl_recv_block(problem, which);
-        count = xyl_block_count(problem, problem->recv_counts, which);
+        count = xyl_recv_count(problem, which);
         ready = xyl_schedule_recv(schedule, before, round, from, count,
                                   XYL_ACTION_NONE);
     }

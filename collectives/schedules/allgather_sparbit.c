@@ -45,7 +45,7 @@ static void receive_all(sparbit_t *sparbit)
     for (place = 1; place < problem->ranks; place++) {
         which = rank_at_distance(sparbit, place);
         distance = place & (~place + 1);
-        count = xyl_block_count(problem, problem->recv_counts, which);
+        count = xyl_recv_count(problem, which);
         sparbit->ready[place] = xyl_schedule_recv(
             sparbit->schedule, rank_at_distance(sparbit, distance),
             label_over(place, distance), xyl_recv_block(problem, which), count,
@@ -65,7 +65,7 @@ static void send_all(const sparbit_t *sparbit)
         peer = (uint32_t)((problem->rank + distance) % ranks);
         for (place = 0; place + distance < ranks; place += 2 * distance) {
             which = rank_at_distance(sparbit, (uint32_t)place);
-            count = xyl_block_count(problem, problem->recv_counts, which);
+            count = xyl_recv_count(problem, which);
             xyl_schedule_send(
                 sparbit->schedule, peer, label_over(place, distance),
                 place == 0 ? sparbit->own : xyl_recv_block(problem, which),

@@ -63,7 +63,7 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
         /* A sum that is being sent must not change; a received one may. */
         to = digit == 1 && own == 0 ? theirs : sum;
         if (is_last && digit + 1 == radix)
-            to = xyl_position(XYL_BUFFER_RECV, 0);
+            to = xyl_in_recv(0);
         ready = xyl_schedule_join(schedule, ready, recv);
         ready = xyl_schedule_reduce(schedule, to, sum, theirs, count, ready);
         sum = to;
@@ -104,8 +104,7 @@ static void multiply(const xyl_problem_t *problem, xyl_schedule_t *schedule,
     }
     if (m.fold.partner != problem->rank)
         xyl_schedule_send(schedule, m.fold.partner, XYL_UNFOLD_LABEL,
-                          xyl_position(XYL_BUFFER_RECV, 0), problem->count,
-                          m.ready);
+                          xyl_in_recv(0), problem->count, m.ready);
 }
 
 static void allreduce_recursive_doubling(const xyl_problem_t *problem,

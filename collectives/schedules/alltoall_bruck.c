@@ -60,9 +60,8 @@ static xyl_position_t place_of_arrived(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;
 
-    return xyl_position(XYL_BUFFER_RECV,
-                        (problem->rank + problem->ranks - way) %
-                            problem->ranks * problem->count);
+    return xyl_in_recv((problem->rank + problem->ranks - way) % problem->ranks *
+                       problem->count);
 }
 
 static xyl_position_t block_of_incoming(const bruck_t *bruck,
@@ -160,7 +159,7 @@ static void find_source(bruck_t *bruck)
 {
     uint64_t count = bruck->problem->count * bruck->problem->ranks;
 
-    bruck->source = xyl_position(XYL_BUFFER_SEND, 0);
+    bruck->source = xyl_in_send(0);
     bruck->saved = XYL_ACTION_NONE;
     if (!bruck->problem->is_in_place) {
         xyl_schedule_copy(bruck->schedule, place_of_arrived(bruck, 0),
@@ -170,8 +169,7 @@ static void find_source(bruck_t *bruck)
     }
     bruck->source = xyl_schedule_temp(bruck->schedule, count);
     bruck->saved = xyl_schedule_copy(bruck->schedule, bruck->source,
-                                     xyl_position(XYL_BUFFER_RECV, 0), count,
-                                     XYL_ACTION_NONE);
+                                     xyl_in_recv(0), count, XYL_ACTION_NONE);
 }
 
 static void alltoall_bruck(const xyl_problem_t *problem,

@@ -38,7 +38,7 @@ static xyl_position_t parts_at(const spread_t *spread, parts_t parts,
 
     *count_out =
         xyl_part_at(count, spread->fold.ranks, (uint32_t)parts.end) - at;
-    return xyl_position(XYL_BUFFER_RECV, at);
+    return xyl_in_recv(at);
 }
 
 /* `distance`: of the rank from the root. */

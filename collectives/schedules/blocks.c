@@ -12,13 +12,12 @@ static uint64_t elements_in_front(const xyl_blocks_t *blocks, uint64_t rank)
 
 static uint64_t block_count_of(const xyl_blocks_t *blocks, uint32_t rank)
 {
-    return xyl_block_count(blocks->problem, blocks->problem->recv_counts, rank);
+    return xyl_recv_count(blocks->problem, rank);
 }
 
 static xyl_position_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
 {
-    return xyl_position(XYL_BUFFER_RECV,
-                        blocks->packed_at + elements_in_front(blocks, rank));
+    return xyl_in_recv(blocks->packed_at + elements_in_front(blocks, rank));
 }
 
 /* Adds up the lengths of blocks. Empty blocks may lie anywhere. */
@@ -132,8 +131,7 @@ void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
 
 xyl_store_t xyl_store_make(const xyl_blocks_t *blocks)
 {
-    xyl_store_t store = {blocks,
-                         xyl_position(XYL_BUFFER_RECV, blocks->packed_at)};
+    xyl_store_t store = {blocks, xyl_in_recv(blocks->packed_at)};
 
     if (!blocks->is_packed)
         store.at = xyl_schedule_temp(

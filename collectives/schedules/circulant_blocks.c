@@ -284,13 +284,12 @@ static void bcast_round(circulation_t *c, uint64_t round)
 
     if (out != NO_BLOCK)
         xyl_schedule_send(c->schedule, rank_in(c, round, 1), (uint32_t)out,
-                          xyl_position(XYL_BUFFER_RECV, out * c->block),
-                          block_count(c, out), c->ready[out]);
+                          xyl_in_recv(out * c->block), block_count(c, out),
+                          c->ready[out]);
     if (in != NO_BLOCK)
-        c->ready[in] =
-            xyl_schedule_recv(c->schedule, rank_in(c, round, 0), (uint32_t)in,
-                              xyl_position(XYL_BUFFER_RECV, in * c->block),
-                              block_count(c, in), XYL_ACTION_NONE);
+        c->ready[in] = xyl_schedule_recv(
+            c->schedule, rank_in(c, round, 0), (uint32_t)in,
+            xyl_in_recv(in * c->block), block_count(c, in), XYL_ACTION_NONE);
 }
 
 static void bcast_circulant(const xyl_problem_t *problem,
@@ -320,7 +319,7 @@ static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
     xyl_action_t ready;
 
     if (c->ready[block] == XYL_ACTION_NONE)
-        mine = xyl_position(XYL_BUFFER_SEND, at);
+        mine = xyl_in_send(at);
     theirs = xyl_inbox_take(&c->inbox, &ready);
     ready = xyl_schedule_recv(schedule, rank_in(c, round, 1), (uint32_t)block,
                               theirs, count, ready);
@@ -341,7 +340,7 @@ static void reduce_round(circulation_t *c, uint64_t round)
     if (out == NO_BLOCK)
         return;
     from = c->ready[out] == XYL_ACTION_NONE
-               ? xyl_position(XYL_BUFFER_SEND, out * c->block)
+               ? xyl_in_send(out * c->block)
                : xyl_position_plus(c->sums, out * c->block);
     xyl_schedule_send(c->schedule, rank_in(c, round, 0), (uint32_t)out, from,
                       block_count(c, out), c->ready[out]);
@@ -369,7 +368,7 @@ static void reduce_circulant(const xyl_problem_t *problem,
         return;
     arrivals = arrivals_count(&c);
     xyl_inbox_init(&c.inbox, schedule, c.block, arrivals);
-    c.sums = xyl_position(XYL_BUFFER_RECV, 0);
+    c.sums = xyl_in_recv(0);
     if (c.place != 0)
         c.sums =
             xyl_schedule_temp(schedule, arrivals != 0 ? problem->count : 0);

@@ -57,14 +57,13 @@ static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
                                        xyl_schedule_t *schedule, uint64_t count,
                                        uint64_t result)
 {
-    xyl_action_t send = xyl_schedule_send(
-        schedule, fold->partner, XYL_FOLD_LABEL,
-        xyl_position(XYL_BUFFER_SEND, 0), count, XYL_ACTION_NONE);
+    xyl_action_t send =
+        xyl_schedule_send(schedule, fold->partner, XYL_FOLD_LABEL,
+                          xyl_in_send(0), count, XYL_ACTION_NONE);
 
     /* In place the result comes to the place of the sent elements. */
-    xyl_schedule_recv(schedule, fold->partner, XYL_UNFOLD_LABEL,
-                      xyl_position(XYL_BUFFER_RECV, 0), result,
-                      problem->is_in_place ? send : XYL_ACTION_NONE);
+    xyl_schedule_recv(schedule, fold->partner, XYL_UNFOLD_LABEL, xyl_in_recv(0),
+                      result, problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
 /* The first actions of its partner, which combines these elements with its own

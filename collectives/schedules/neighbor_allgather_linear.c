@@ -19,12 +19,12 @@ enum { MESSAGES_UNDER_WAY = 64 };
 static void blocks_receive(const xyl_edges_t *sources, uint64_t bytes,
                            xyl_schedule_t *schedule)
 {
-    xyl_position_t own = xyl_position(XYL_BUFFER_SEND, 0), first = own, place;
+    xyl_position_t own = xyl_in_send(0), first = own, place;
     xyl_action_t arrived = XYL_ACTION_NONE;
     uint32_t i;
 
     for (i = 0; i < sources->known && bytes != 0; i++) {
-        place = xyl_position(XYL_BUFFER_RECV, bytes * sources->sorted[i].index);
+        place = xyl_in_recv(bytes * sources->sorted[i].index);
         if (sources->sorted[i].step == 0) {
             (void)xyl_schedule_copy(schedule, place, own, bytes,
                                     XYL_ACTION_NONE);
@@ -47,9 +47,9 @@ static void block_send(const xyl_edges_t *destinations, uint64_t bytes,
     for (i = 0; i < destinations->known && bytes != 0; i++)
         if (destinations->sorted[i].step != 0 &&
             xyl_neighbors_is_new(destinations, i))
-            (void)xyl_schedule_send(
-                schedule, xyl_neighbors_peer(destinations, i), 0,
-                xyl_position(XYL_BUFFER_SEND, 0), bytes, XYL_ACTION_NONE);
+            (void)xyl_schedule_send(schedule,
+                                    xyl_neighbors_peer(destinations, i), 0,
+                                    xyl_in_send(0), bytes, XYL_ACTION_NONE);
 }
 
 static void neighbor_allgather_linear(const xyl_problem_t *problem,

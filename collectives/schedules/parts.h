@@ -17,7 +17,7 @@ static inline uint64_t xyl_parts_at(const xyl_problem_t *problem, uint32_t part)
     if (part <= last)
         return xyl_block_at(problem, problem->recv_displs, part);
     return xyl_block_at(problem, problem->recv_displs, last) +
-           xyl_block_count(problem, problem->recv_counts, last);
+           xyl_recv_count(problem, last);
 }
 
 /* Elements of parts [first, end). */

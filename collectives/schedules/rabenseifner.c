@@ -71,7 +71,7 @@ static void work_init(halving_t *halving)
     range_t kept = halving->kept[0];
 
     if (!halving_is_reduce(halving) || halving_is_root(halving)) {
-        halving->work = xyl_position(XYL_BUFFER_RECV, 0);
+        halving->work = xyl_in_recv(0);
         return;
     }
     halving->work = xyl_schedule_temp(halving->schedule, kept.end - kept.first);
@@ -186,8 +186,8 @@ static void allgather_halves(halving_t *halving, uint32_t rounds)
     }
     if (halving->fold.partner != problem->rank)
         xyl_schedule_send(halving->schedule, halving->fold.partner,
-                          XYL_UNFOLD_LABEL, xyl_position(XYL_BUFFER_RECV, 0),
-                          problem->count, halving->ready);
+                          XYL_UNFOLD_LABEL, xyl_in_recv(0), problem->count,
+                          halving->ready);
 }
 
 static void reduce_rabenseifner(const xyl_problem_t *problem,

@@ -157,8 +157,7 @@ static void reduce_first(circulant_t *circulant, xyl_position_t to,
         if (count == 0)
             continue;
         reduce = xyl_schedule_reduce(
-            circulant->schedule, to,
-            xyl_position(XYL_BUFFER_SEND, stretches.at[i]),
+            circulant->schedule, to, xyl_in_send(stretches.at[i]),
             xyl_position_plus(circulant->sums, first), count, XYL_ACTION_NONE);
         touch_order(circulant, &circulant->writes, reduce, first, count);
         touch_note(&circulant->writes, first, count, reduce);
@@ -198,8 +197,8 @@ static void halve_input(circulant_t *circulant, uint32_t half, uint32_t next)
     /* If there is an odd number of parts, the middle one meets no other yet. */
     copy = xyl_schedule_copy(
         circulant->schedule, xyl_position_plus(circulant->sums, high),
-        xyl_position(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
-        end - high, XYL_ACTION_NONE);
+        xyl_in_send(stretches_of(circulant, high, end).at[0]), end - high,
+        XYL_ACTION_NONE);
     touch_note(&circulant->writes, high, end - high, copy);
     touch_note(&circulant->reads, high, end - high, copy);
 }
@@ -255,8 +254,8 @@ static void write_late_result(circulant_t *circulant)
 
     if (!xyl_parts_result_is_late(circulant->problem) || count == 0)
         return;
-    copy = xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                             circulant->result, count, XYL_ACTION_NONE);
+    copy = xyl_schedule_copy(schedule, xyl_in_recv(0), circulant->result, count,
+                             XYL_ACTION_NONE);
     touch_order(circulant, &circulant->writes, copy, 0, count);
     touch_order(circulant, &circulant->reads, copy, wrap, count);
     if (count > circulant->own_at)
@@ -323,7 +322,7 @@ static void reduce_parts_circulant(const xyl_problem_t *problem,
     held[rounds + 1] = 1;
     circulant.sums =
         xyl_schedule_temp(schedule, elements_before(&circulant, held[1]));
-    circulant.result = xyl_position(XYL_BUFFER_RECV, 0);
+    circulant.result = xyl_in_recv(0);
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         circulant.result.at = circulant.own_at;
     else if (problem->is_in_place)

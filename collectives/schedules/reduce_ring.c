@@ -53,7 +53,7 @@ static int is_allreduce(const ring_t *ring)
 static void result_pass(ring_t *ring, const stretch_t *stretch,
                         xyl_action_t read)
 {
-    xyl_position_t to = xyl_position(XYL_BUFFER_RECV, stretch->at);
+    xyl_position_t to = xyl_in_recv(stretch->at);
     xyl_action_t recv = xyl_schedule_recv(
         ring->schedule, ring->before, result_label(ring, stretch), to,
         stretch->count, ring->problem->is_in_place ? read : XYL_ACTION_NONE);
@@ -78,10 +78,9 @@ static void read_segment(ring_t *ring, const stretch_t *stretch,
 /* Sends a segment of the part that this rank is the first to send. */
 static void send_first(ring_t *ring, const stretch_t *stretch)
 {
-    xyl_action_t send =
-        xyl_schedule_send(ring->schedule, ring->next, stretch->label,
-                          xyl_position(XYL_BUFFER_SEND, stretch->at),
-                          stretch->count, XYL_ACTION_NONE);
+    xyl_action_t send = xyl_schedule_send(
+        ring->schedule, ring->next, stretch->label, xyl_in_send(stretch->at),
+        stretch->count, XYL_ACTION_NONE);
 
     read_segment(ring, stretch, send);
     if (is_allreduce(ring))
@@ -101,8 +100,7 @@ static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
     ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
                               stretch->count, ready);
     used = ready = xyl_schedule_reduce(
-        schedule, to, theirs, xyl_position(XYL_BUFFER_SEND, stretch->at),
-        stretch->count, ready);
+        schedule, to, theirs, xyl_in_send(stretch->at), stretch->count, ready);
     if (!is_last)
         used = xyl_schedule_send(schedule, ring->next, stretch->label, theirs,
                                  stretch->count, ready);
@@ -160,7 +158,7 @@ static void result_init(ring_t *ring)
 
     ring->done = ring->read = XYL_ACTION_NONE;
     ring->own_at = xyl_parts_at(ring->problem, rank);
-    ring->result = xyl_position(XYL_BUFFER_RECV, 0);
+    ring->result = xyl_in_recv(0);
     if (is_allreduce(ring))
         ring->result.at = ring->own_at;
     else if (ring->problem->is_in_place)
@@ -176,8 +174,8 @@ static void copy_late_result(ring_t *ring)
 
     if (!xyl_parts_result_is_late(ring->problem) || count == 0)
         return;
-    copy = xyl_schedule_copy(ring->schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                             ring->result, count, ring->done);
+    copy = xyl_schedule_copy(ring->schedule, xyl_in_recv(0), ring->result,
+                             count, ring->done);
     xyl_schedule_order(ring->schedule, copy, ring->read);
 }
 

@@ -24,9 +24,8 @@ static void send_write(pairwise_t *pairwise, uint32_t peer)
 {
     uint64_t at = xyl_parts_at(pairwise->problem, peer);
     uint64_t count = xyl_parts_count(pairwise->problem, peer, peer + 1);
-    xyl_action_t send = xyl_schedule_send(pairwise->schedule, peer, 0,
-                                          xyl_position(XYL_BUFFER_SEND, at),
-                                          count, XYL_ACTION_NONE);
+    xyl_action_t send = xyl_schedule_send(
+        pairwise->schedule, peer, 0, xyl_in_send(at), count, XYL_ACTION_NONE);
 
     if (pairwise->problem->is_in_place && at < pairwise->count)
         pairwise->sent =
@@ -94,8 +93,8 @@ static void reduce_scatter_pairwise(const xyl_problem_t *problem,
                            .high_ready = XYL_ACTION_NONE,
                            .sent = XYL_ACTION_NONE};
 
-    pairwise.low = xyl_position(XYL_BUFFER_SEND, xyl_parts_at(problem, rank));
-    pairwise.sum = xyl_position(XYL_BUFFER_RECV, 0);
+    pairwise.low = xyl_in_send(xyl_parts_at(problem, rank));
+    pairwise.sum = xyl_in_recv(0);
     if (problem->is_in_place && rank != 0)
         pairwise.sum = xyl_schedule_temp(schedule, pairwise.count);
     if (rank + 1 < ranks)

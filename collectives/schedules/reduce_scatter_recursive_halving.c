@@ -75,8 +75,7 @@ static void hand_out_blocks(halving_t *halving)
 
     /* Alone and in place, the result is there. */
     if (!(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
-        copy = xyl_schedule_copy(halving->schedule,
-                                 xyl_position(XYL_BUFFER_RECV, 0), from, count,
+        copy = xyl_schedule_copy(halving->schedule, xyl_in_recv(0), from, count,
                                  halving->ready);
         if (problem->is_in_place)
             xyl_schedule_order(halving->schedule, copy, halving->sent);

@@ -29,8 +29,8 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
 {
     xyl_schedule_t *schedule = chain->schedule;
     uint32_t rank = chain->problem->rank;
-    xyl_position_t own = xyl_position(XYL_BUFFER_SEND, at);
-    xyl_position_t result = xyl_position(XYL_BUFFER_RECV, at), theirs = result;
+    xyl_position_t own = xyl_in_send(at);
+    xyl_position_t result = xyl_in_recv(at), theirs = result;
     xyl_action_t ready = XYL_ACTION_NONE;
 
     if (rank == 0) {
@@ -56,8 +56,8 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
     xyl_schedule_t *schedule = chain->schedule;
     uint32_t rank = chain->problem->rank;
     int is_in_place = chain->problem->is_in_place;
-    xyl_position_t own = xyl_position(XYL_BUFFER_SEND, at);
-    xyl_position_t result = xyl_position(XYL_BUFFER_RECV, at), theirs, sum;
+    xyl_position_t own = xyl_in_send(at);
+    xyl_position_t result = xyl_in_recv(at), theirs, sum;
     xyl_action_t ready, reduce, send;
 
     if (rank == 0) {

@@ -25,14 +25,12 @@ static xyl_position_t block_for_peer(const xyl_problem_t *problem,
                       problem->coll != XYLEM_COLL_ALLGATHERV;
 
     if (!is_alltoall) {
-        *count_out =
-            xyl_block_count(problem, problem->recv_counts, problem->rank);
+        *count_out = xyl_recv_count(problem, problem->rank);
         return problem->is_in_place ? xyl_recv_block(problem, problem->rank)
-                                    : xyl_position(XYL_BUFFER_SEND, 0);
+                                    : xyl_in_send(0);
     }
     *count_out = xyl_block_count(problem, problem->send_counts, peer);
-    return xyl_position(XYL_BUFFER_SEND,
-                        xyl_block_at(problem, problem->send_displs, peer));
+    return xyl_in_send(xyl_block_at(problem, problem->send_displs, peer));
 }
 
 static void write_steps(const xyl_problem_t *problem, xyl_schedule_t *schedule,
@@ -46,8 +44,7 @@ static void write_steps(const xyl_problem_t *problem, xyl_schedule_t *schedule,
     for (step = 1; step < ranks; step++) {
         peer = (rank + ranks - step) % ranks;
         xyl_schedule_recv(schedule, peer, 0, xyl_recv_block(problem, peer),
-                          xyl_block_count(problem, problem->recv_counts, peer),
-                          XYL_ACTION_NONE);
+                          xyl_recv_count(problem, peer), XYL_ACTION_NONE);
         peer = (rank + step) % ranks;
         from = block_for_peer(problem, peer, &count);
         xyl_schedule_send(schedule, peer, 0, from, count, XYL_ACTION_NONE);
@@ -64,7 +61,7 @@ static uint64_t longest_block(const xyl_problem_t *problem)
     uint32_t i;
 
     for (i = 0; i < problem->ranks; i++) {
-        count = xyl_block_count(problem, problem->recv_counts, i);
+        count = xyl_recv_count(problem, i);
         if (longest < count)
             longest = count;
     }
@@ -94,7 +91,7 @@ static void write_in_place(const xyl_problem_t *problem,
     slot = 0;
     for (step = 0; step < ranks; step++) {
         peer = (step + ranks - problem->rank) % ranks;
-        count = xyl_block_count(problem, problem->recv_counts, peer);
+        count = xyl_recv_count(problem, peer);
         if (peer == problem->rank || count == 0)
             continue;
         block = xyl_recv_block(problem, peer);

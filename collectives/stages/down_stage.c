@@ -25,7 +25,13 @@ static down_stage_t *down_of(xyl_stage_t *stage)
 
 static inline void send_ready(down_stage_t *down, xyl_edge_t *child)
 {
-    xyl_stage_send_open(&down->stage, child, down->ready, down->sent);
+    uint64_t index;
+
+    while ((index = xyl_edge_pick(child,
+                                  xyl_bits_from(down->ready, child->base))) !=
+           XYL_EDGE_NO_INDEX)
+        xyl_stage_send(&down->stage, child, index,
+                       xyl_stage_place(&down->stage, index, down->sent));
 }
 
 static void down_check(down_stage_t *down)

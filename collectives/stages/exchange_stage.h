@@ -35,13 +35,4 @@ typedef void (*xyl_exchange_trim_fn)(const void *arg,
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
                              const void *arg);
 
-/* Sets the count of a message that both sides leave out if it has no element.
- * `kind`: its kind in the schedule. */
-static inline void xyl_action_trim(xyl_action_entry_t *action,
-                                   xyl_action_kind_t kind, uint64_t count)
-{
-    action->kind = count == 0 ? XYL_ACTION_NOTHING : kind;
-    action->count = count;
-}
-
 #endif

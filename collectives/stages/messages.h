@@ -3,7 +3,6 @@
 #define XYL_COLLECTIVES_STAGES_MESSAGES_H
 
 #include "collectives/stages/edge.h"
-#include "runtime/base/bits.h"
 #include "runtime/core/operation.h"
 
 /* Messages of one index over an edge. A handler gives its event to
@@ -23,19 +22,9 @@ static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
     return buf + xyl_stage_at(stage, index);
 }
 
-/* Post all messages that the window takes now, of a message at `buf`: sends of
- * indexes whose bits are set in `ready`, in any order; or receives, in
- * order. */
-static inline void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
-                                       const uint64_t *ready, char *buf)
-{
-    uint64_t index;
-
-    while ((index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base))) !=
-           XYL_EDGE_NO_INDEX)
-        xyl_stage_send(stage, edge, index, xyl_stage_place(stage, index, buf));
-}
-
+/* Posts all receives that the window takes now, in order, of a message at
+ * `buf`.
+ */
 static inline void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge,
                                        char *buf)
 {

@@ -1,6 +1,5 @@
 #include "collectives/tune/learn.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

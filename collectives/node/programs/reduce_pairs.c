@@ -37,14 +37,6 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     return xyl_node_segment(bytes, bytes, problem->element_bytes);
 }
 
-/* 1: half of a window has room for the fewest cells. */
-static int have_room(const xyl_problem_t *problem)
-{
-    return xyl_board_whole_lines(pair_segment_of(problem)) *
-               cells_min(problem) <=
-           problem->node.long_window_bytes / 2;
-}
-
 /* The most cells that can be in use at any time. */
 static uint32_t cells_of(const xyl_problem_t *problem,
                          const xyl_node_program_t *program)
@@ -114,7 +106,12 @@ const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
     /* Each seat would be the root of a message, and wait for all seats. */
     if (problem->node.roots_in_turn && !problem->node.is_for_one)
         return "needs one root at a time";
-    return have_room(problem) ? NULL : xyl_node_lacks_room;
+    /* Half of a window is to have room for the fewest cells. */
+    return xyl_board_whole_lines(pair_segment_of(problem)) *
+                       cells_min(problem) <=
+                   problem->node.long_window_bytes / 2
+               ? NULL
+               : xyl_node_lacks_room;
 }
 
 const xyl_algorithm_t xyl_algorithm_node_reduce_pairs = {
