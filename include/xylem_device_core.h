@@ -61,134 +61,76 @@ typedef struct xylem_device_counter {
 /* The scope of an access is `sys`, the host and all devices; or `gpu`, this
  * device, or the threads of the host. */
 
-XYLEM_DEVICE_FN_ uint64_t xylem_device_load_sys_(const uint64_t *from)
-{
-    uint64_t value;
-
-    XYLEM_DEVICE_STEP_();
+/* A function that loads a word with PTX's ordering and scope `scope`, on the
+ * host in the order `host`; and one that stores a word. */
 #ifdef __CUDA_ARCH__
-    asm volatile("ld.acquire.sys.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(from)
-                 : "memory");
-#else
-    value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-#endif
-    return value;
-}
-
-XYLEM_DEVICE_FN_ uint64_t xylem_device_load_gpu_(const uint64_t *from)
-{
-    uint64_t value;
-
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("ld.acquire.gpu.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(from)
-                 : "memory");
-#else
-    value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-#endif
-    return value;
-}
-
-XYLEM_DEVICE_FN_ void xylem_device_store_gpu_(uint64_t *to, uint64_t value)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(to), "l"(value)
-                 : "memory");
-#else
-    __atomic_store_n(to, value, __ATOMIC_RELEASE);
-#endif
-}
-
-/* Accesses in system scope that order nothing. */
-XYLEM_DEVICE_FN_ uint64_t xylem_device_load_relaxed_(const uint64_t *from)
-{
-    uint64_t value;
-
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("ld.relaxed.sys.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(from)
-                 : "memory");
-#else
-    value = __atomic_load_n(from, __ATOMIC_RELAXED);
-#endif
-    return value;
-}
-
-XYLEM_DEVICE_FN_ void xylem_device_store_relaxed_(uint64_t *to, uint64_t value)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(value)
-                 : "memory");
-#else
-    __atomic_store_n(to, value, __ATOMIC_RELAXED);
-#endif
-}
-
-/* Adds `n`. Returns the value before; orders nothing. */
-XYLEM_DEVICE_FN_ uint64_t xylem_device_draw_gpu_(uint64_t *place, uint64_t n)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    {
-        uint64_t was;
-
-        asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
-                     : "=l"(was)
-                     : "l"(place), "l"(n)
-                     : "memory");
-        return was;
+#define XYLEM_DEVICE_LOAD_(name, scope, host)                                  \
+    XYLEM_DEVICE_FN_ uint64_t name(const uint64_t *from)                       \
+    {                                                                          \
+        uint64_t value;                                                        \
+                                                                               \
+        asm volatile("ld." scope ".u64 %0, [%1];"                              \
+                     : "=l"(value)                                             \
+                     : "l"(from)                                               \
+                     : "memory");                                              \
+        return value;                                                          \
+    }
+#define XYLEM_DEVICE_STORE_(name, scope, host)                                 \
+    XYLEM_DEVICE_FN_ void name(uint64_t *to, uint64_t value)                   \
+    {                                                                          \
+        asm volatile("st." scope ".u64 [%0], %1;" ::"l"(to), "l"(value)        \
+                     : "memory");                                              \
+    }
+/* A function that changes a word by `operation` and `value`, on the host by
+ * `function`, and returns the word before. */
+#define XYLEM_DEVICE_CHANGE_(name, scope, operation, function, host)           \
+    XYLEM_DEVICE_FN_ uint64_t name(uint64_t *place, uint64_t value)            \
+    {                                                                          \
+        uint64_t was;                                                          \
+                                                                               \
+        asm volatile("atom." scope "." operation " %0, [%1], %2;"              \
+                     : "=l"(was)                                               \
+                     : "l"(place), "l"(value)                                  \
+                     : "memory");                                              \
+        return was;                                                            \
     }
 #else
-    return __atomic_fetch_add(place, n, __ATOMIC_RELAXED);
-#endif
-}
-
-/* Stores `value`. Returns the value before; acquires. */
-XYLEM_DEVICE_FN_ uint64_t xylem_device_swap_gpu_(uint64_t *place,
-                                                 uint64_t value)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    {
-        uint64_t was;
-
-        asm volatile("atom.acquire.gpu.exch.b64 %0, [%1], %2;"
-                     : "=l"(was)
-                     : "l"(place), "l"(value)
-                     : "memory");
-        return was;
+#define XYLEM_DEVICE_LOAD_(name, scope, host)                                  \
+    XYLEM_DEVICE_FN_ uint64_t name(const uint64_t *from)                       \
+    {                                                                          \
+        XYLEM_DEVICE_STEP_();                                                  \
+        return __atomic_load_n(from, host);                                    \
     }
-#else
-    return __atomic_exchange_n(place, value, __ATOMIC_ACQUIRE);
-#endif
-}
-
-/* Adds `n`. Returns the value before; acquires and releases. */
-XYLEM_DEVICE_FN_ uint64_t xylem_device_add_gpu_(uint64_t *place, uint64_t n)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    {
-        uint64_t was;
-
-        asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;"
-                     : "=l"(was)
-                     : "l"(place), "l"(n)
-                     : "memory");
-        return was;
+#define XYLEM_DEVICE_STORE_(name, scope, host)                                 \
+    XYLEM_DEVICE_FN_ void name(uint64_t *to, uint64_t value)                   \
+    {                                                                          \
+        XYLEM_DEVICE_STEP_();                                                  \
+        __atomic_store_n(to, value, host);                                     \
     }
-#else
-    return __atomic_fetch_add(place, n, __ATOMIC_ACQ_REL);
+#define XYLEM_DEVICE_CHANGE_(name, scope, operation, function, host)           \
+    XYLEM_DEVICE_FN_ uint64_t name(uint64_t *place, uint64_t value)            \
+    {                                                                          \
+        XYLEM_DEVICE_STEP_();                                                  \
+        return function(place, value, host);                                   \
+    }
 #endif
-}
+
+XYLEM_DEVICE_LOAD_(xylem_device_load_sys_, "acquire.sys", __ATOMIC_ACQUIRE)
+XYLEM_DEVICE_LOAD_(xylem_device_load_gpu_, "acquire.gpu", __ATOMIC_ACQUIRE)
+XYLEM_DEVICE_LOAD_(xylem_device_load_relaxed_, "relaxed.sys", __ATOMIC_RELAXED)
+XYLEM_DEVICE_STORE_(xylem_device_store_sys_, "release.sys", __ATOMIC_RELEASE)
+XYLEM_DEVICE_STORE_(xylem_device_store_gpu_, "release.gpu", __ATOMIC_RELEASE)
+XYLEM_DEVICE_STORE_(xylem_device_store_relaxed_, "relaxed.sys",
+                    __ATOMIC_RELAXED)
+/* Adds. Orders nothing. */
+XYLEM_DEVICE_CHANGE_(xylem_device_draw_gpu_, "relaxed.gpu", "add.u64",
+                     __atomic_fetch_add, __ATOMIC_RELAXED)
+/* Stores the value. Acquires. */
+XYLEM_DEVICE_CHANGE_(xylem_device_swap_gpu_, "acquire.gpu", "exch.b64",
+                     __atomic_exchange_n, __ATOMIC_ACQUIRE)
+/* Adds. Acquires and releases. */
+XYLEM_DEVICE_CHANGE_(xylem_device_add_gpu_, "acq_rel.gpu", "add.u64",
+                     __atomic_fetch_add, __ATOMIC_ACQ_REL)
 
 /* Writes a record, whose two words have the same lap; either word may be read
  * first. Partner: the host's acquires. */
@@ -315,6 +257,19 @@ XYLEM_DEVICE_FN_ int xylem_device_count(const xylem_device_queue_t *queue,
                       : xylem_device_post(queue, tag, index, times, tries);
 }
 
+XYLEM_DEVICE_FN_ int xylem_device_has_(uint64_t seen, uint64_t times)
+{
+    return (seen & 0xff) != XYLEM_OK || seen >> 8 >= times;
+}
+
+/* The status that a wait for `times` returns, by the word that it saw last. */
+XYLEM_DEVICE_FN_ int xylem_device_said_by_(uint64_t seen, uint64_t times)
+{
+    if ((seen & 0xff) != XYLEM_OK)
+        return (int)(seen & 0xff);
+    return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+}
+
 /* Waits until a word (xylem_trigger_args_t) says that the action was done
  * `times` times, or has failed, and returns the status. Looks at the word at
  * most `tries` + 1 times, then returns XYLEM_ERR_TIMED_OUT. */
@@ -323,19 +278,11 @@ XYLEM_DEVICE_FN_ int xylem_device_wait(const uint64_t *word, uint64_t times,
 {
     uint64_t seen = xylem_device_load_sys_(word);
 
-    for (; (seen & 0xff) == XYLEM_OK && seen >> 8 < times && tries != 0;
-         tries--) {
+    for (; !xylem_device_has_(seen, times) && tries != 0; tries--) {
         xylem_device_rest_();
         seen = xylem_device_load_sys_(word);
     }
-    if ((seen & 0xff) != XYLEM_OK)
-        return (int)(seen & 0xff);
-    return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
-}
-
-XYLEM_DEVICE_FN_ int xylem_device_has_(uint64_t seen, uint64_t times)
-{
-    return (seen & 0xff) != XYLEM_OK || seen >> 8 >= times;
+    return xylem_device_said_by_(seen, times);
 }
 
 /* The same for many threads at once. A look at memory of the host takes a
@@ -366,9 +313,7 @@ XYLEM_DEVICE_FN_ int xylem_device_wait_relayed(xylem_device_relay_t *relay,
             tries--;
         }
     }
-    if ((seen & 0xff) != XYLEM_OK)
-        return (int)(seen & 0xff);
-    return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+    return xylem_device_said_by_(seen, times);
 }
 
 /* Posts a count of 1 and waits: begins the action that is bound to `tag`, which
@@ -405,17 +350,6 @@ XYLEM_DEVICE_FN_ void xylem_device_signal(uint64_t *word, uint64_t times)
                  : "memory");
 #else
     (void)__atomic_fetch_add(word, times << 8, __ATOMIC_RELEASE);
-#endif
-}
-
-XYLEM_DEVICE_FN_ void xylem_device_store_sys_(uint64_t *to, uint64_t value)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value)
-                 : "memory");
-#else
-    __atomic_store_n(to, value, __ATOMIC_RELEASE);
 #endif
 }
 

@@ -25,6 +25,21 @@ combine_fn combine_of_integers(uint32_t op, uint32_t type);
 combine_fn combine_of_orders(uint32_t op, uint32_t type);
 combine_fn combine_of_floats(uint32_t op, uint32_t type);
 
+/* ---- operations ---- */
+
+/* An operation on two elements `l` and `r` of a type T. */
+#define OPERATION(name, result)                                                \
+    struct name {                                                              \
+        template <class T> static __device__ T apply(T l, T r)                 \
+        {                                                                      \
+            return T(result);                                                  \
+        }                                                                      \
+    };
+OPERATION(sum_t, l + r)
+OPERATION(prod_t, l *r)
+OPERATION(min_t, l < r ? l : r)
+OPERATION(max_t, l > r ? l : r)
+
 /* ---- kernels ---- */
 
 enum { THREADS = 512, PACK_BYTES = 16, FLIGHT = 8 };

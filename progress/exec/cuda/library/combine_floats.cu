@@ -6,31 +6,6 @@
 #include "include/xylem.h"
 #include "progress/exec/cuda/library/combine.cuh"
 
-struct sum_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l + r;
-    }
-};
-struct prod_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l * r;
-    }
-};
-struct min_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l < r ? l : r;
-    }
-};
-struct max_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l > r ? l : r;
-    }
-};
-
 template <class T> struct alignas(2 * sizeof(T)) complex_t {
     T re, im;
 

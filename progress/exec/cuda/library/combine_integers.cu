@@ -2,54 +2,12 @@
 #include "include/xylem.h"
 #include "progress/exec/cuda/library/combine.cuh"
 
-struct sum_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T(l + r);
-    }
-};
-struct prod_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T(l * r);
-    }
-};
-struct land_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T((l != 0) & (r != 0));
-    }
-};
-struct lor_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T((l | r) != 0);
-    }
-};
-struct lxor_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T((l != 0) ^ (r != 0));
-    }
-};
-struct band_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T(l & r);
-    }
-};
-struct bor_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T(l | r);
-    }
-};
-struct bxor_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return T(l ^ r);
-    }
-};
+OPERATION(land_t, (l != 0) & (r != 0))
+OPERATION(lor_t, (l | r) != 0)
+OPERATION(lxor_t, (l != 0) ^ (r != 0))
+OPERATION(band_t, l &r)
+OPERATION(bor_t, l | r)
+OPERATION(bxor_t, l ^ r)
 
 /* Integers of 16 bits are multiplied as unsigned ones of 32 bits. In C they
  * would be promoted to int, whose overflow is undefined. */

@@ -2,40 +2,20 @@
 #include "include/xylem.h"
 #include "progress/exec/cuda/library/combine.cuh"
 
-struct min_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l < r ? l : r;
-    }
-};
-struct max_t {
-    template <class T> static __device__ T apply(T l, T r)
-    {
-        return l > r ? l : r;
-    }
-};
-
 /* The same in memory as the pairs of collectives/data/kernels.h. */
 template <class T> struct pair_t {
     T value;
     int index;
 };
-struct minloc_t {
-    template <class P> static __device__ P apply(P l, P r)
-    {
-        bool left =
-            l.value < r.value || (l.value == r.value && l.index < r.index);
-        return left ? l : r;
-    }
-};
-struct maxloc_t {
-    template <class P> static __device__ P apply(P l, P r)
-    {
-        bool left =
-            l.value > r.value || (l.value == r.value && l.index < r.index);
-        return left ? l : r;
-    }
-};
+
+/* Of equal values the one with the lower index counts. */
+template <class P> static __device__ P first_of(P l, P r, bool is_before)
+{
+    bool left = is_before || (l.value == r.value && l.index < r.index);
+    return left ? l : r;
+}
+OPERATION(minloc_t, first_of(l, r, l.value < r.value))
+OPERATION(maxloc_t, first_of(l, r, l.value > r.value))
 
 template <class T> static combine_fn ordered(uint32_t op)
 {

@@ -60,22 +60,26 @@ static const char *error_text(int error)
 
 /* ---- kinds of memory, devices ---- */
 
-/* A function of the driver: that of the runtime would begin to use a device. */
+/* A function of the driver; nullptr: the process has not loaded the driver, or
+ * it has no such function. */
+template <class Function> static Function driver_function(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+    return driver == nullptr ? nullptr
+                             : reinterpret_cast<Function>(dlsym(driver, name));
+}
+
+/* That of the runtime would begin to use a device. */
 typedef CUresult (*attributes_fn)(unsigned, CUpointer_attribute *, void **,
                                   CUdeviceptr);
 
 static attributes_fn driver_attributes()
 {
     static attributes_fn found = nullptr;
-    void *driver, *address;
 
-    if (found != nullptr)
-        return found;
-    driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (driver == nullptr)
-        return nullptr;
-    address = dlsym(driver, "cuPointerGetAttributes");
-    memcpy(&found, &address, sizeof found);
+    if (found == nullptr)
+        found = driver_function<attributes_fn>("cuPointerGetAttributes");
     return found;
 }
 
@@ -124,18 +128,13 @@ static int devices(int *count)
 static int is_mps(int number)
 {
     typedef CUresult (*attribute_fn)(int *, CUdevice_attribute, CUdevice);
-    attribute_fn get;
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *address;
+    attribute_fn get = driver_function<attribute_fn>("cuDeviceGetAttribute");
     int value = 0;
 
-    if (driver == nullptr)
-        return 0;
-    address = dlsym(driver, "cuDeviceGetAttribute");
-    memcpy(&get, &address, sizeof get);
-    if (get == nullptr ||
-        get(&value, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, number) != CUDA_SUCCESS)
-        return 0;
-    return value;
+    return get != nullptr && get(&value, CU_DEVICE_ATTRIBUTE_MPS_ENABLED,
+                                 number) == CUDA_SUCCESS
+               ? value
+               : 0;
 }
 
 static int device(int number, xyl_cuda_device_t *device)
@@ -523,13 +522,6 @@ static void close_memory(int device, void *base)
 
 /* ---- streams and kernels of other code ---- */
 
-static void *driver_find(const char *name)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-
-    return driver == nullptr ? nullptr : dlsym(driver, name);
-}
-
 static int stream_number(void *stream, uint64_t *number)
 {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -548,12 +540,11 @@ static int stream_number(void *stream, uint64_t *number)
 static int stream_write(void *stream, uint64_t *word, uint64_t value)
 {
     typedef CUresult (*write_fn)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
-    static void *address = driver_find("cuStreamWriteValue64_v2");
-    write_fn write;
+    static write_fn write =
+        driver_function<write_fn>("cuStreamWriteValue64_v2");
 
-    if (address == nullptr)
+    if (write == nullptr)
         return static_cast<int>(cudaErrorNotSupported);
-    memcpy(&write, &address, sizeof write);
     return static_cast<int>(write(static_cast<CUstream>(stream),
                                   reinterpret_cast<CUdeviceptr>(word), value,
                                   CU_STREAM_WRITE_VALUE_DEFAULT));
@@ -564,14 +555,12 @@ static int launch(xyl_cuda_stream_t *stream, const xyl_cuda_launch_t *launch)
     typedef CUresult (*launch_fn)(CUfunction, unsigned, unsigned, unsigned,
                                   unsigned, unsigned, unsigned, unsigned,
                                   CUstream, void **, void **);
-    static void *address = driver_find("cuLaunchKernel");
+    static launch_fn begin = driver_function<launch_fn>("cuLaunchKernel");
     on_device here(stream->device);
     void *parameters[] = {launch->parameter};
-    launch_fn begin;
 
-    if (address == nullptr)
+    if (begin == nullptr)
         return static_cast<int>(cudaErrorNotSupported);
-    memcpy(&begin, &address, sizeof begin);
     return static_cast<int>(
         begin(static_cast<CUfunction>(launch->function), launch->grid[0],
               launch->grid[1], launch->grid[2], launch->block[0],
