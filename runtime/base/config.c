@@ -11,13 +11,7 @@
 #define PREFIX "XYLEM_"
 /* Variables with this behind the prefix belong to the simulator. */
 #define SIMULATOR "SIM_"
-enum {
-    PREFIX_BYTES = sizeof PREFIX - 1,
-    WINDOW_MAX = 64 /* the bits of a word, see collectives/stages/edge.h */
-};
-
-/* Keeps a node's file of memory far below the largest size of a file. */
-#define NOISE_BUDGET_MAX (UINT64_C(1) << 40)
+enum { PREFIX_BYTES = sizeof PREFIX - 1 };
 
 enum { TIER_USER, TIER_EXPERT };
 
@@ -128,7 +122,7 @@ static void load_files(loader_t *loader, const xyl_config_files_t *files)
 
     for (i = 0; files != NULL && i < files->count; i++) {
         xyl_config_line_t line = {.number = 0};
-        char *rest = xyl_config_file_read(files->path[i], 1);
+        char *rest = xyl_config_file_read(files->path[i]);
         loader->config.content[i] = rest;
         while (rest != NULL && xyl_config_file_next(&rest, &line))
             load_line(loader, files->path[i], &line);
@@ -196,6 +190,7 @@ static char *settings_copy(const char *const *settings)
 static xylem_status_t load_settings(loader_t *loader,
                                     const char *const *settings)
 {
+    xylem_status_t status = XYLEM_OK;
     const char *copy;
     size_t i;
 
@@ -211,24 +206,19 @@ static xylem_status_t load_settings(loader_t *loader,
         if (equals != NULL)
             row = row_find(copy, (size_t)(equals - copy));
         if (row == NULL || is_of_environment(row))
-            return xyl_fail(XYLEM_ERR_CONFIG,
-                            "'%s' is no setting of the form NAME=value that "
-                            "may be given here; xylem-info lists all names",
-                            settings[i]);
-        if (!row_set(loader, row, equals + 1,
-                     (xyl_config_origin_t){"settings", 0}))
-            return row_fail(row, equals + 1, "settings: ");
+            status = xyl_fail(XYLEM_ERR_CONFIG,
+                              "'%s' is no setting of the form NAME=value that "
+                              "may be given here; xylem-info lists all names",
+                              settings[i]);
+        else if (!row_set(loader, row, equals + 1,
+                          (xyl_config_origin_t){"settings", 0}))
+            status = row_fail(row, equals + 1, "settings: ");
     }
-    return XYLEM_OK;
+    return status;
 }
 
 static xylem_status_t check_windows(const xyl_config_t *config)
 {
-    if (config->recv_window > WINDOW_MAX || config->send_window > WINDOW_MAX)
-        return xyl_fail(XYLEM_ERR_CONFIG,
-                        "XYLEM_SEND_WINDOW and XYLEM_RECV_WINDOW are at most "
-                        "%d",
-                        WINDOW_MAX);
     if (config->recv_window != 0 && config->send_window > config->recv_window)
         return xyl_fail(XYLEM_ERR_CONFIG,
                         "XYLEM_SEND_WINDOW may not exceed XYLEM_RECV_WINDOW: "
@@ -236,64 +226,19 @@ static xylem_status_t check_windows(const xyl_config_t *config)
     return XYLEM_OK;
 }
 
-static xylem_status_t check_noise_budget(const xyl_config_t *config)
-{
-    if (config->noise_budget > NOISE_BUDGET_MAX)
-        return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_NOISE_BUDGET is at most 1T");
-    return XYLEM_OK;
-}
-
-/* The last value of LOG in a file's content, into which the result points;
- * NULL: none. */
-static const char *log_of_file(char *rest)
-{
-    xyl_config_line_t line = {.number = 0};
-    const char *text = NULL;
-
-    while (xyl_config_file_next(&rest, &line))
-        if (line.name != NULL && strcmp(line.name, "LOG") == 0 &&
-            *line.value != '\0')
-            text = line.value;
-    return text;
-}
-
-static void apply_log(const char *text)
-{
-    uint64_t level;
-
-    if (text != NULL &&
-        xyl_config_parse(&xyl_config_LEVEL, text, &level) == XYLEM_OK)
-        xyl_log_level_set((xyl_log_level_t)level);
-}
-
-/* The value of LOG in `settings`, or else in the environment; NULL: none. */
-static const char *log_of_process(const char *const *settings)
-{
-    static const char name[] = "LOG=";
-    const char *text = getenv(PREFIX "LOG");
-    size_t i;
-
-    for (i = 0; settings != NULL && settings[i] != NULL; i++)
-        if (strncmp(settings[i], name, sizeof name - 1) == 0 &&
-            settings[i][sizeof name - 1] != '\0')
-            text = settings[i] + sizeof name - 1;
-    return text == NULL || *text == '\0' ? NULL : text;
-}
-
 void xyl_config_apply_log(const xyl_config_files_t *files,
                           const char *const *settings)
 {
-    const char *text = log_of_process(settings);
-    char *content;
-    size_t i;
+    loader_t loader = {.config.log = UINT64_MAX}; /* no level */
+    int was_muted = xyl_log_mute(1);
 
-    for (i = 0; text == NULL && files != NULL && i < files->count; i++) {
-        content = xyl_config_file_read(files->path[i], 0);
-        if (content != NULL)
-            apply_log(log_of_file(content));
-        free(content);
-    }
-    apply_log(text);
+    load_files(&loader, files);
+    (void)load_environment(&loader);
+    (void)load_settings(&loader, settings);
+    (void)xyl_log_mute(was_muted);
+    if (loader.config.log != UINT64_MAX)
+        xyl_log_level_set((xyl_log_level_t)loader.config.log);
+    xyl_config_release(&loader.config);
 }
 
 xylem_status_t xyl_config_load(const xyl_config_files_t *files,
@@ -324,8 +269,6 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
         (void)load_settings(&loader, settings);
     if (status == XYLEM_OK)
         status = check_windows(&loader.config);
-    if (status == XYLEM_OK)
-        status = check_noise_budget(&loader.config);
     loader.config.tuning_is_found = found != 0 && loader.config.tuning == found;
     if (status != XYLEM_OK) {
         xyl_config_release(&loader.config);
@@ -346,20 +289,20 @@ xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
     xyl_config_t config;
     uint64_t value;
     xylem_status_t status;
+    int was_muted;
 
     if (row == NULL || text == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_setting_get: text is NULL, or there is no "
                         "setting '%s'",
                         name == NULL ? "" : name);
-    /* Drop all warnings: a program calls this for several settings, and the
-     * creation of a context logs them. */
-    xyl_log_hold(0);
+    /* A program calls this for several settings, and the creation of a context
+     * logs the messages. */
+    was_muted = xyl_log_mute(1);
     xyl_config_files_find(&files);
     xyl_config_apply_log(&files, NULL);
     status = xyl_config_load(&files, NULL, &config, NULL);
-    xyl_log_tell(1);
-    xyl_log_let_go();
+    (void)xyl_log_mute(was_muted);
     if (status != XYLEM_OK)
         return status;
     value = xyl_config_value(&config, row);

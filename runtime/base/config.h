@@ -112,7 +112,7 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(shm, SHM, SHM, "auto", 1, USER,                                          \
       "Shared memory for the ranks of a node: auto (where the system allows "  \
       "it) or off.")                                                           \
-    X(noise_budget, NOISE_BUDGET, BYTES, "0", 1, USER,                         \
+    X(noise_budget, NOISE_BUDGET, BUDGET, "0", 1, USER,                        \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
       "of all its teams together, in bytes, at most 1T. The system gives it"   \
       " as it is used. 0: 32 MiB per rank of the largest node, from 512 MiB"   \
@@ -146,10 +146,10 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "it. Its content must be equal.")                                        \
     X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1, USER,                       \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
-    X(send_window, SEND_WINDOW, COUNT, "0", 1, EXPERT,                         \
+    X(send_window, SEND_WINDOW, WINDOW, "0", 1, EXPERT,                        \
       "N, the sends in flight to one peer (1 ... M); 0: the library's "        \
       "choice.")                                                               \
-    X(recv_window, RECV_WINDOW, COUNT, "0", 1, EXPERT,                         \
+    X(recv_window, RECV_WINDOW, WINDOW, "0", 1, EXPERT,                        \
       "M, the receives posted from one peer (1 ... 64); 0: the library's "     \
       "choice.")                                                               \
     X(algorithms, ALGORITHMS, TEXT, "auto", 1, USER,                           \

@@ -103,14 +103,14 @@ void xyl_config_files_find(xyl_config_files_t *files_out)
 
 /* ---- content ---- */
 
-char *xyl_config_file_read(const char *path, int warns)
+char *xyl_config_file_read(const char *path)
 {
     char *content = NULL;
     size_t bytes;
     const char *why =
         xyl_file_read(path, CONTENT_BYTES_MAX + 1, &content, &bytes);
 
-    if (why != NULL && errno != ENOENT && errno != ENOTDIR && warns)
+    if (why != NULL && errno != ENOENT && errno != ENOTDIR)
         xyl_log(XYL_LOG_WARN, "%s: %s; its settings are not used", path, why);
     return content;
 }

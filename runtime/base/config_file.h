@@ -24,9 +24,8 @@ typedef struct xyl_config_files {
 void xyl_config_files_find(xyl_config_files_t *files_out);
 
 /* The content of a file, ended by 0. Returns owned (free with free). NULL:
- * there is no file, or it cannot be read; the latter logs a warning if `warns`.
- */
-char *xyl_config_file_read(const char *path, int warns);
+ * there is no file, or it cannot be read; the latter logs a warning. */
+char *xyl_config_file_read(const char *path);
 
 typedef struct xyl_config_line {
     unsigned number; /* from 1 */

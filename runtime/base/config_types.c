@@ -55,6 +55,9 @@ const xyl_config_type_t xyl_config_CONNECT = {
 const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0}, {"on", 1}}};
 const xyl_config_type_t xyl_config_COUNT = {.kind = XYL_CONFIG_COUNT,
                                             .most = UINT32_MAX};
+/* A window is a word of bits, see collectives/stages/edge.h. */
+const xyl_config_type_t xyl_config_WINDOW = {.kind = XYL_CONFIG_COUNT,
+                                             .most = 64};
 const xyl_config_type_t xyl_config_US = {
     .kind = XYL_CONFIG_TIME, .most = UINT32_MAX, .unit_ns = XYL_US};
 const xyl_config_type_t xyl_config_MS = {
@@ -71,6 +74,9 @@ const xyl_config_type_t xyl_config_GROUPS = {
     0};
 const xyl_config_type_t xyl_config_BYTES = {.kind = XYL_CONFIG_BYTES,
                                             .most = UINT64_MAX >> 1};
+/* Keeps a node's file of memory far below the largest size of a file. */
+const xyl_config_type_t xyl_config_BUDGET = {.kind = XYL_CONFIG_BYTES,
+                                             .most = UINT64_C(1) << 40};
 const xyl_config_type_t xyl_config_PATH = {
     XYL_CONFIG_TEXT, 0, {{"none", 0}}, 0};
 const xyl_config_type_t xyl_config_TEXT = {

@@ -29,11 +29,11 @@ typedef struct xyl_config_type {
 } xyl_config_type_t;
 
 extern const xyl_config_type_t xyl_config_BOOL, xyl_config_BOOTSTRAP,
-    xyl_config_BYTES, xyl_config_CONNECT, xyl_config_CORE, xyl_config_ARRIVALS,
-    xyl_config_COUNT, xyl_config_DIRECT, xyl_config_GROUPS, xyl_config_LEVEL,
-    xyl_config_MS, xyl_config_ORDER, xyl_config_PATH, xyl_config_PROGRESS,
-    xyl_config_S, xyl_config_SELECTION, xyl_config_SHM, xyl_config_TEXT,
-    xyl_config_US, xyl_config_VERBOSE;
+    xyl_config_BUDGET, xyl_config_BYTES, xyl_config_CONNECT, xyl_config_CORE,
+    xyl_config_ARRIVALS, xyl_config_COUNT, xyl_config_DIRECT, xyl_config_GROUPS,
+    xyl_config_LEVEL, xyl_config_MS, xyl_config_ORDER, xyl_config_PATH,
+    xyl_config_PROGRESS, xyl_config_S, xyl_config_SELECTION, xyl_config_SHM,
+    xyl_config_TEXT, xyl_config_US, xyl_config_VERBOSE, xyl_config_WINDOW;
 
 /* 1: `text` is `word` or a synonym of it. */
 int xyl_config_is_same(const char *word, const char *text);

@@ -54,9 +54,20 @@ void xyl_log_rank_set(uint32_t rank)
     atomic_store_explicit(&log_rank, rank, memory_order_relaxed);
 }
 
+static _Thread_local int thread_is_muted;
+
+int xyl_log_mute(int is_muted)
+{
+    int before = thread_is_muted;
+
+    thread_is_muted = is_muted;
+    return before;
+}
+
 static int log_passes(xyl_log_level_t level)
 {
-    return (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
+    return !thread_is_muted &&
+           (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
 static const char *const level_names[] = {"note", "error", "warning", "info",

@@ -20,6 +20,8 @@ void xyl_log_level_set(xyl_log_level_t level);
 void xyl_log_rank_set(uint32_t rank);
 void xyl_log(xyl_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* 1: drops what this thread logs from now on. Returns the value before. */
+int xyl_log_mute(int is_muted);
 
 /* While ranks meet, most of them log equal lines, since most have the same
  * settings; a job should print those lines once. From xyl_log_hold on the lines
