@@ -16,6 +16,19 @@ typedef enum xyl_owner {
     XYL_OWNERS
 } xyl_owner_t;
 
+/* Defines a function that finds a module's state in a context, or in a team, by
+ * the module's number. */
+#define XYL_STATE_OF_CONTEXT(type, name, number)                               \
+    static inline type *name(const xylem_context_t *context)                   \
+    {                                                                          \
+        return context->attached[number];                                      \
+    }
+#define XYL_STATE_OF_TEAM(type, name, number)                                  \
+    static inline type *name(const xylem_team_t *team)                         \
+    {                                                                          \
+        return team->attached[number];                                         \
+    }
+
 /* Functions may be NULL. A module builds on modules with lower numbers. It is
  * called after them when a context begins or joins, and before them when a
  * context ends, a team is made or ends, or ranks have died. */

@@ -7,7 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "runtime/modules.h"
-#include "runtime/triggers/trigger_counter.h"
+#include "runtime/triggers/trigger.h"
 
 enum {
     PROXY_MAGIC = 0x78507278,
@@ -49,10 +49,7 @@ typedef struct proxies {
     LIST_HEAD(, xylem_proxy) all;   /* by the context's lock */
 } proxies_t;
 
-static proxies_t *proxies_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_PROXIES];
-}
+XYL_STATE_OF_CONTEXT(proxies_t, proxies_of, XYL_MODULE_PROXIES)
 
 /* ---- reading: the progressing thread ---- */
 

@@ -31,10 +31,7 @@ typedef struct stream_steps {
     xyl_exec_t *exec;         /* owns the words */
 } stream_steps_t;
 
-static stream_steps_t *steps_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_STREAM_STEPS];
-}
+XYL_STATE_OF_CONTEXT(stream_steps_t, steps_of, XYL_MODULE_STREAM_STEPS)
 
 /* ---- polling: the progressing thread ---- */
 

@@ -5,10 +5,360 @@
 #include "runtime/base/status.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/modules.h"
 #include "runtime/triggers/stream_steps.h"
-#include "runtime/triggers/trigger_counter.h"
 
 enum { TRIGGER_MAGIC = 0x78547267, TRIGGER_FREED = 0x78546672 };
+
+/* Each context has one. */
+typedef struct triggers {
+    struct xyl_trigger_counters fired;
+    int is_running;
+    LIST_HEAD(, xylem_trigger) all; /* by the context's lock */
+} triggers_t;
+
+XYL_STATE_OF_CONTEXT(triggers_t, triggers_of, XYL_MODULE_TRIGGERS)
+
+/* The triggers of a request. Their callbacks replace the user's, so that they
+ * are told when a run of the request takes segments, and when it completes. */
+typedef struct xyl_triggered {
+    xyl_request_actor_t actor;
+    xylem_request_t *request;
+    int takes_segments; /* this run of the request does */
+    int is_calling;     /* on_complete has not returned */
+    int is_over;        /* freed when on_complete has returned */
+    LIST_HEAD(, xylem_trigger) triggers;
+    /* The user's callbacks. */
+    xylem_complete_fn on_complete;
+    xylem_segment_fn on_segment;
+    void *arg;
+} triggered_t;
+
+/* ---- counting: any thread ---- */
+
+/* 1: the counter has got to 0. This thread then sees what other threads wrote
+ * before they counted. */
+static int counter_count(xyl_trigger_counter_t *counter, int64_t n)
+{
+    int64_t left =
+        atomic_fetch_sub_explicit(&counter->left, n, memory_order_acq_rel);
+
+    return left > 0 && left <= n;
+}
+
+static void count_on_any_thread(xyl_trigger_counter_t *counter, uint64_t n)
+{
+    if (counter_count(counter, (int64_t)n))
+        xyl_engine_submit(&counter->trigger->context->engine, &counter->task);
+}
+
+/* ---- failing and completing: the progressing thread from here on ---- */
+
+static xylem_status_t trigger_failure(const xylem_trigger_t *trigger)
+{
+    return (xylem_status_t)atomic_load_explicit(&trigger->status,
+                                                memory_order_relaxed);
+}
+
+/* Partner: the acquire of the user's thread that waits for the word. */
+static void word_write(const xylem_trigger_t *trigger, uint64_t word)
+{
+    if (trigger->word != NULL)
+        __atomic_store_n(trigger->word, word, __ATOMIC_RELEASE);
+}
+
+static void trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
+{
+    for (; trigger != NULL && trigger_failure(trigger) == XYLEM_OK;
+         trigger = trigger->then) {
+        atomic_store_explicit(&trigger->status, (uint32_t)status,
+                              memory_order_relaxed);
+        if (trigger->word != NULL)
+            word_write(trigger, *trigger->word | status);
+    }
+}
+
+static void trigger_fail_with_team(xylem_trigger_t *trigger)
+{
+    const xylem_team_t *team;
+
+    if (trigger->triggered == NULL)
+        return;
+    team = trigger->triggered->request->team;
+    if (xyl_team_has_failed(team))
+        trigger_fail(trigger, team->failure.status);
+}
+
+static void counter_fired(xyl_trigger_counter_t *counter)
+{
+    STAILQ_INSERT_TAIL(&triggers_of(counter->trigger->context)->fired, counter,
+                       others);
+}
+
+/* The counter's action has begun `times` times; counts may have come since. */
+static void counter_arm(xyl_trigger_counter_t *counter, int64_t times)
+{
+    const int64_t more = counter->threshold * times;
+
+    if (atomic_fetch_add_explicit(&counter->left, more, memory_order_acq_rel) +
+            more <=
+        0)
+        counter_fired(counter);
+}
+
+/* The action is done `times` times, or has failed with `status`. */
+static void trigger_done(xylem_trigger_t *trigger, xylem_status_t status,
+                         int64_t times)
+{
+    xylem_trigger_t *then = trigger->then;
+
+    if (status != XYLEM_OK || trigger_failure(trigger) != XYLEM_OK) {
+        trigger_fail(trigger, status);
+        return;
+    }
+    if (trigger->word != NULL)
+        word_write(trigger, *trigger->word + 256 * (uint64_t)times);
+    /* The trigger of a request without segments has no counter. */
+    if (then != NULL && then->counters != 0 &&
+        counter_count(then->counter, times))
+        counter_fired(then->counter);
+}
+
+static void trigger_release(xylem_trigger_t *trigger)
+{
+    xylem_context_t *context = trigger->context;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_REMOVE(trigger, others);
+    pthread_mutex_unlock(&context->lock);
+    xyl_pool_release(&context->pool, trigger, trigger->bytes);
+}
+
+/* ---- acting ---- */
+
+static void counter_wait(xyl_trigger_counter_t *counter)
+{
+    STAILQ_INSERT_TAIL(&counter->trigger->waiting, counter, others);
+}
+
+static void trigger_start(xyl_trigger_counter_t *counter)
+{
+    xylem_request_t *request = counter->trigger->triggered->request;
+    xylem_status_t status;
+
+    if (atomic_load_explicit(&request->state, memory_order_acquire) ==
+        XYL_REQUEST_ACTIVE) {
+        counter_wait(counter);
+        return;
+    }
+    status = xyl_request_start_now(request);
+    if (status == XYLEM_OK)
+        counter_arm(counter, 1);
+    else
+        trigger_fail(counter->trigger, status);
+}
+
+static void trigger_take_segment(xyl_trigger_counter_t *counter)
+{
+    const xylem_trigger_t *trigger = counter->trigger;
+
+    if (trigger->triggered->takes_segments &&
+        xyl_operation_take(xyl_operation_of(trigger->triggered->request),
+                           (uint64_t)(counter - trigger->counter)))
+        counter_arm(counter, 1);
+    else
+        counter_wait(counter);
+}
+
+/* Acts as often as the counter has reached its threshold, at once. */
+static void trigger_nothing(xyl_trigger_counter_t *counter)
+{
+    const int64_t left =
+        atomic_load_explicit(&counter->left, memory_order_relaxed);
+    const int64_t times = 1 - left / counter->threshold;
+
+    counter_arm(counter, times);
+    trigger_done(counter->trigger, XYLEM_OK, times);
+}
+
+static void counter_act(xyl_trigger_counter_t *counter)
+{
+    xylem_trigger_t *trigger = counter->trigger;
+
+    if (trigger_failure(trigger) != XYLEM_OK)
+        return;
+    switch (trigger->action) {
+    case XYLEM_TRIGGER_NOTHING:
+        trigger_nothing(counter);
+        break;
+    case XYLEM_TRIGGER_START:
+        trigger_start(counter);
+        break;
+    case XYLEM_TRIGGER_SEGMENTS:
+        trigger_take_segment(counter);
+        break;
+    case XYLEM_TRIGGER_CALL:
+        trigger->is_called = 1;
+        xyl_fifo_push(&trigger->context->engine.callbacks,
+                      &trigger->call_event);
+        break;
+    }
+}
+
+/* Lets counters act one after the other, as an action may fire others. */
+void xyl_triggers_run(xylem_context_t *context)
+{
+    triggers_t *triggers = triggers_of(context);
+    xyl_trigger_counter_t *counter;
+
+    if (triggers->is_running)
+        return;
+    triggers->is_running = 1;
+    while ((counter = STAILQ_FIRST(&triggers->fired)) != NULL) {
+        STAILQ_REMOVE_HEAD(&triggers->fired, others);
+        counter_act(counter);
+    }
+    triggers->is_running = 0;
+}
+
+xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
+                                      uint64_t n)
+{
+    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
+        return XYLEM_ERR_INVALID_ARG;
+    if (counter_count(&trigger->counter[index], (int64_t)n))
+        counter_fired(&trigger->counter[index]);
+    return XYLEM_OK;
+}
+
+static void counter_run(xyl_task_t *task)
+{
+    xyl_trigger_counter_t *counter =
+        XYL_HOLDER(xyl_trigger_counter_t, task, task);
+
+    counter_fired(counter);
+    xyl_triggers_run(counter->trigger->context);
+}
+
+static void trigger_call(xyl_event_t *event)
+{
+    xylem_trigger_t *trigger = XYL_HOLDER(xylem_trigger_t, call_event, event);
+    xylem_context_t *context = trigger->context;
+
+    if (trigger_failure(trigger) == XYLEM_OK)
+        trigger->fn(trigger->arg);
+    trigger->is_called = 0;
+    if (trigger->is_over) {
+        trigger_release(trigger);
+        return;
+    }
+    if (trigger_failure(trigger) == XYLEM_OK) {
+        counter_arm(trigger->counter, 1);
+        trigger_done(trigger, XYLEM_OK, 1);
+    }
+    xyl_triggers_run(context);
+}
+
+/* ---- the requests that triggers act on ---- */
+
+/* Lets the counters that wait for the request's start or end act again. */
+static void triggered_look_again(triggered_t *triggered)
+{
+    xylem_trigger_t *trigger;
+
+    LIST_FOREACH(trigger, &triggered->triggers, siblings)
+    STAILQ_CONCAT(&triggers_of(trigger->context)->fired, &trigger->waiting);
+    xyl_triggers_run(triggered->request->context);
+}
+
+static void triggered_takes_segments(xyl_request_actor_t *actor)
+{
+    triggered_t *triggered = XYL_HOLDER(triggered_t, actor, actor);
+
+    triggered->takes_segments = 1;
+    triggered_look_again(triggered);
+}
+
+static void triggered_segment(void *arg, uint64_t segment, size_t offset,
+                              size_t bytes)
+{
+    const triggered_t *triggered = arg;
+
+    triggered->on_segment(triggered->arg, segment, offset, bytes);
+}
+
+static void triggered_free(triggered_t *triggered)
+{
+    xyl_pool_release(&triggered->request->context->pool, triggered,
+                     sizeof *triggered);
+}
+
+static void triggered_end(triggered_t *triggered)
+{
+    xylem_request_t *request = triggered->request;
+
+    request->actor = NULL;
+    request->on_complete = triggered->on_complete;
+    request->arg = triggered->arg;
+    xyl_operation_of(request)->told.on_segment = triggered->on_segment;
+    if (triggered->is_calling)
+        triggered->is_over = 1;
+    else
+        triggered_free(triggered);
+}
+
+static void triggered_leave(xyl_request_actor_t *actor)
+{
+    triggered_end(XYL_HOLDER(triggered_t, actor, actor));
+}
+
+static void triggered_complete(void *arg, xylem_status_t status)
+{
+    triggered_t *triggered = arg;
+    xylem_context_t *context = triggered->request->context;
+    xylem_trigger_t *trigger;
+
+    triggered->takes_segments = 0;
+    LIST_FOREACH(trigger, &triggered->triggers, siblings)
+    trigger_done(trigger, status, 1);
+    triggered->is_calling = 1;
+    if (triggered->on_complete != NULL)
+        triggered->on_complete(triggered->arg, status);
+    triggered->is_calling = 0;
+    if (!triggered->is_over) {
+        triggered_look_again(triggered);
+        return;
+    }
+    /* All triggers of the request have been destroyed meanwhile. Counters that
+     * they have counted act now, as they may be gone after this callback. */
+    triggered_free(triggered);
+    xyl_triggers_run(context);
+}
+
+static triggered_t *triggered_of(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    triggered_t *triggered;
+
+    if (request->actor != NULL)
+        return XYL_HOLDER(triggered_t, actor, request->actor);
+    triggered = xyl_pool_acquire(&request->context->pool, sizeof *triggered);
+    if (triggered == NULL)
+        return NULL;
+    *triggered = (triggered_t){
+        .actor = {triggered_takes_segments, triggered_leave},
+        .request = request,
+        .on_complete = request->on_complete,
+        .arg = request->arg,
+    };
+    triggered->on_segment = operation->told.on_segment;
+    if (operation->told.on_segment != NULL)
+        operation->told.on_segment = triggered_segment;
+    request->on_complete = triggered_complete;
+    request->arg = triggered;
+    request->actor = &triggered->actor;
+    return triggered;
+}
 
 /* ---- creation ---- */
 
@@ -115,7 +465,7 @@ static xylem_trigger_t *trigger_make(xylem_context_t *context,
         .word = args->word,
         .is_by_bytes =
             args->action == XYLEM_TRIGGER_SEGMENTS && args->threshold == 0,
-        .call_event = {.handle = xyl_trigger_call},
+        .call_event = {.handle = trigger_call},
         .bytes = bytes,
         .counters = counters,
     };
@@ -124,7 +474,7 @@ static xylem_trigger_t *trigger_make(xylem_context_t *context,
         trigger->counter[i] = (xyl_trigger_counter_t){
             .trigger = trigger,
             .threshold = (int64_t)threshold_of(args, i),
-            .task = {.run = xyl_trigger_counter_run},
+            .task = {.run = counter_run},
         };
         atomic_init(&trigger->counter[i].left, trigger->counter[i].threshold);
     }
@@ -152,7 +502,7 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
         return status;
     trigger = trigger_make(context, &args);
     if (trigger != NULL && args.request != NULL) {
-        trigger->triggered = xyl_triggered_of(args.request);
+        trigger->triggered = triggered_of(args.request);
         if (trigger->triggered == NULL)
             xyl_pool_release(&context->pool, trigger, trigger->bytes);
     }
@@ -161,10 +511,10 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
     if (trigger->then != NULL)
         xyl_trigger_name(trigger->then);
     pthread_mutex_lock(&context->lock);
-    LIST_INSERT_HEAD(&xyl_triggers_of(context)->all, trigger, others);
+    LIST_INSERT_HEAD(&triggers_of(context)->all, trigger, others);
     if (trigger->triggered != NULL)
         LIST_INSERT_HEAD(&trigger->triggered->triggers, trigger, siblings);
-    xyl_trigger_fail_with_team(trigger);
+    trigger_fail_with_team(trigger);
     pthread_mutex_unlock(&context->lock);
     *trigger_out = trigger;
     return XYLEM_OK;
@@ -184,7 +534,7 @@ void xyl_trigger_unname(xylem_trigger_t *trigger)
 
 static xylem_status_t failure_outcome(const xylem_trigger_t *trigger)
 {
-    xylem_status_t status = xyl_trigger_failure(trigger);
+    xylem_status_t status = trigger_failure(trigger);
 
     return status == XYLEM_OK
                ? XYLEM_OK
@@ -216,7 +566,7 @@ xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
 
     if (status != XYLEM_OK)
         return status;
-    xyl_trigger_counter_count(&trigger->counter[index], n);
+    count_on_any_thread(&trigger->counter[index], n);
     return failure_outcome(trigger);
 }
 
@@ -270,7 +620,7 @@ xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
     for (segment = offset / segment_bytes; bytes != 0; segment++) {
         piece = segment_bytes - offset % segment_bytes;
         piece = piece < bytes ? piece : bytes;
-        xyl_trigger_counter_count(&trigger->counter[segment], piece);
+        count_on_any_thread(&trigger->counter[segment], piece);
         offset += piece;
         bytes -= piece;
     }
@@ -298,21 +648,21 @@ static void trigger_last_run(xyl_task_t *task)
     if (trigger->is_called)
         trigger->is_over = 1;
     else
-        xyl_trigger_release(trigger);
+        trigger_release(trigger);
 }
 
 static void trigger_end(void *arg)
 {
     xylem_trigger_t *trigger = arg;
-    xyl_triggered_t *triggered = trigger->triggered;
+    triggered_t *triggered = trigger->triggered;
 
     trigger->word = NULL;
     trigger->then = NULL;
-    xyl_trigger_fail(trigger, XYLEM_ERR_CANCELED);
+    trigger_fail(trigger, XYLEM_ERR_CANCELED);
     if (triggered != NULL) {
         LIST_REMOVE(trigger, siblings);
         if (LIST_EMPTY(&triggered->triggers))
-            xyl_triggered_end(triggered);
+            triggered_end(triggered);
         trigger->triggered = NULL;
     }
     trigger->task.run = trigger_last_run;
@@ -341,3 +691,34 @@ xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger)
         xyl_trigger_unname(then);
     return XYLEM_OK;
 }
+
+/* ---- the module ---- */
+
+static xylem_status_t triggers_begin(xylem_context_t *context)
+{
+    STAILQ_INIT(&triggers_of(context)->fired);
+    return XYLEM_OK;
+}
+
+static void triggers_fail(xylem_context_t *context)
+{
+    xylem_trigger_t *trigger;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(trigger, &triggers_of(context)->all, others)
+    trigger_fail_with_team(trigger);
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void triggers_end(xylem_context_t *context)
+{
+    while (!LIST_EMPTY(&triggers_of(context)->all))
+        trigger_release(LIST_FIRST(&triggers_of(context)->all));
+}
+
+const xyl_module_t xyl_triggers_module = {
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(triggers_t)},
+    .context_begins = triggers_begin,
+    .context_ends = triggers_end,
+    .teams_failed = triggers_fail,
+};

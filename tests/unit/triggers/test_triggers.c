@@ -10,7 +10,7 @@
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
 #include "runtime/core/team.h"
-#include "runtime/triggers/trigger_counter.h"
+#include "runtime/triggers/trigger.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
