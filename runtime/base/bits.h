@@ -26,23 +26,8 @@ static inline void xyl_bits_clear(uint64_t *words, uint64_t index)
     words[index / 64] &= ~(UINT64_C(1) << (index % 64));
 }
 
-/* Adds the lowest number below `count` that is not in the set and returns it;
- * `count`: all are in the set. */
-static inline uint64_t xyl_bits_take(uint64_t *words, uint64_t count)
-{
-    uint64_t index = 0;
-
-    while (index < count && words[index / 64] == UINT64_MAX)
-        index += 64;
-    if (index < count)
-        index += (unsigned)__builtin_ctzll(~words[index / 64]);
-    if (index >= count)
-        return count;
-    xyl_bits_set(words, index);
-    return index;
-}
-
-/* The same, with the search beginning at `first` and going round. */
+/* Adds a number below `count` that is not in the set, and returns it; `count`:
+ * all are in the set. The search begins at `first` and goes round. */
 static inline uint64_t xyl_bits_take_from(uint64_t *words, uint64_t first,
                                           uint64_t count)
 {

@@ -43,8 +43,9 @@ const xyl_allocator_t *xyl_allocator_system(void)
 void xyl_pool_init(xyl_pool_t *pool, const xyl_allocator_t *allocator,
                    size_t kept_bytes_max)
 {
-    *pool =
-        (xyl_pool_t){.allocator = allocator, .kept_bytes_max = kept_bytes_max};
+    *pool = (xyl_pool_t){.allocator = allocator,
+                         .kept_bytes_max = kept_bytes_max,
+                         .block_bytes_max = 64 << 20};
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -64,10 +65,12 @@ void xyl_pool_fini(xyl_pool_t *pool)
 }
 
 /* The class that holds `bytes`; XYL_MEMORY_CLASS_COUNT: too large to keep. */
-static unsigned class_of(size_t bytes)
+static unsigned class_of(const xyl_pool_t *pool, size_t bytes)
 {
     unsigned bits;
 
+    if (bytes > pool->block_bytes_max)
+        return XYL_MEMORY_CLASS_COUNT;
     if (bytes <= (size_t)1 << XYL_MEMORY_CLASS_MIN)
         return 0;
     bits = 64u - (unsigned)__builtin_clzll(bytes - 1);
@@ -82,7 +85,7 @@ static size_t class_bytes(unsigned class)
 
 void *xyl_pool_acquire(xyl_pool_t *pool, size_t bytes)
 {
-    unsigned class = class_of(bytes);
+    unsigned class = class_of(pool, bytes);
     void *block;
 
     if (class == XYL_MEMORY_CLASS_COUNT)
@@ -101,7 +104,7 @@ void *xyl_pool_acquire(xyl_pool_t *pool, size_t bytes)
 
 void xyl_pool_release(xyl_pool_t *pool, void *block, size_t bytes)
 {
-    unsigned class = class_of(bytes);
+    unsigned class = class_of(pool, bytes);
 
     if (block == NULL)
         return;

@@ -12,7 +12,7 @@
 enum {
     XYL_MEMORY_ALIGN = 128,    /* a pair of cache lines */
     XYL_MEMORY_CLASS_MIN = 10, /* smallest block: 2^10 bytes */
-    XYL_MEMORY_CLASS_MAX = 26, /* largest block that is kept: 2^26 bytes */
+    XYL_MEMORY_CLASS_MAX = 39, /* largest block that is ever kept */
     XYL_MEMORY_CLASS_COUNT = XYL_MEMORY_CLASS_MAX - XYL_MEMORY_CLASS_MIN + 1
 };
 
@@ -30,11 +30,13 @@ const xyl_allocator_t *xyl_allocator_system(void);
 typedef struct xyl_pool {
     const xyl_allocator_t *allocator;
     size_t kept_bytes;
-    size_t kept_bytes_max; /* freed blocks beyond this go back to the system */
+    size_t kept_bytes_max; /* freed blocks beyond this go back to the system, */
+    size_t block_bytes_max;             /* as do longer ones than this */
     void *kept[XYL_MEMORY_CLASS_COUNT]; /* freed blocks, linked */
     pthread_mutex_t lock;
 } xyl_pool_t;
 
+/* Sets `block_bytes_max` to 64 MiB. */
 void xyl_pool_init(xyl_pool_t *pool, const xyl_allocator_t *allocator,
                    size_t kept_bytes_max);
 /* All blocks must have been released. */

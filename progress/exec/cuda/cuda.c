@@ -1,12 +1,12 @@
 #include "progress/exec/cuda/cuda.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/log.h"
+#include "runtime/base/memory.h"
 
 enum {
     DEVICES_MAX = 32,
@@ -15,10 +15,9 @@ enum {
      * which takes some times as long as to begin it. Behind so many bytes there
      * is a mark. */
     JOINED_BYTES = 512 << 10,
-    YIELD_AFTER_POLLS = 256, /* in a row that found no ended work */
-    MIRROR_CLASS_MIN = 16,   /* smallest kept size, as a power of 2: 64 KiB */
-    MIRROR_CLASSES = 40,
-    NO_MEMORY = 2 /* cudaErrorMemoryAllocation */
+    YIELD_AFTER_POLLS = 256,     /* in a row that found no ended work */
+    PINNED_BYTES_MIN = 64 << 10, /* the smallest block */
+    NO_MEMORY = 2                /* cudaErrorMemoryAllocation */
 };
 
 /* Memory of the processor that devices can read. */
@@ -30,6 +29,7 @@ typedef struct pinned {
 /* The works of one stream, waiting and begun. Their events come as marks are
  * reached. */
 typedef struct queue {
+    struct queue *next; /* of the executor */
     xyl_cuda_way_t way;
     xyl_cuda_stream_t *stream; /* NULL: not needed yet */
     xyl_work_t *first, *last;  /* waiting */
@@ -42,25 +42,19 @@ typedef struct queue {
     uint64_t marks_set, marks_reached;
 } queue_t;
 
-/* A free piece of pinned memory; this lies in the piece's first bytes. */
-typedef struct spare {
-    struct spare *next;
-} spare_t;
-
 typedef struct cuda_exec {
     xyl_exec_t exec; /* first */
     const xyl_cuda_library_t *library;
-    queue_t *queues[DEVICES_MAX]; /* [WAYS] each; NULL: not needed yet */
-    int devices;                  /* queues[devices] and all behind are NULL */
-    uint64_t works;               /* so far, begun on a stream or not */
-    uint64_t under_way;           /* works that have not ended */
-    uint64_t ended;               /* `works` when none was under way last */
-    void (*at_rest)(void *arg);   /* NULL: none */
+    queue_t *queues[DEVICES_MAX][XYL_CUDA_WAYS]; /* NULL: not needed yet */
+    queue_t *all;                                /* those there are, a list */
+    uint64_t works;             /* so far, begun on a stream or not */
+    uint64_t under_way;         /* works that have not ended */
+    uint64_t ended;             /* `works` when none was under way last */
+    void (*at_rest)(void *arg); /* NULL: none */
     void *at_rest_arg;
     unsigned idle_polls;
-    pthread_mutex_t lock; /* guards the spares */
-    spare_t *spares[MIRROR_CLASSES];
-    uint64_t spare_bytes, spare_most;
+    xyl_allocator_t allocator; /* of pinned memory */
+    xyl_pool_t pinned;
     _Atomic int device; /* of the last buffer that was asked for */
 } cuda_exec_t;
 
@@ -71,70 +65,34 @@ static cuda_exec_t *self(xyl_exec_t *exec)
 
 /* ---- pinned memory ---- */
 
-static unsigned class_of(size_t bytes)
+/* Works of all sizes share the smallest blocks. */
+static size_t pinned_bytes(size_t bytes)
 {
-    unsigned class = MIRROR_CLASS_MIN;
-
-    while (class < MIRROR_CLASSES - 1 && (UINT64_C(1) << class) < bytes)
-        class ++;
-    return class;
+    return bytes < PINNED_BYTES_MIN ? (size_t)PINNED_BYTES_MIN : bytes;
 }
 
-static void *pinned_take(cuda_exec_t *cuda, size_t bytes)
+static void *pinned_alloc(void *arg, size_t bytes)
 {
-    unsigned class = class_of(bytes);
-    spare_t *spare;
+    cuda_exec_t *cuda = arg;
 
-    pthread_mutex_lock(&cuda->lock);
-    spare = cuda->spares[class];
-    if (spare != NULL) {
-        cuda->spares[class] = spare->next;
-        cuda->spare_bytes -= UINT64_C(1) << class;
-    }
-    pthread_mutex_unlock(&cuda->lock);
-    if (spare != NULL || bytes > UINT64_C(1) << class)
-        return spare;
-    return cuda->library->host_take(cuda->device, UINT64_C(1) << class);
+    return cuda->library->host_take(cuda->device, bytes);
 }
 
-static void pinned_give(cuda_exec_t *cuda, void *memory, size_t bytes)
+static void pinned_release(void *arg, void *block)
 {
-    unsigned class = class_of(bytes);
-    spare_t *spare = memory;
-    int is_kept;
+    cuda_exec_t *cuda = arg;
 
-    pthread_mutex_lock(&cuda->lock);
-    is_kept = cuda->spare_bytes + (UINT64_C(1) << class) <= cuda->spare_most;
-    if (is_kept) {
-        spare->next = cuda->spares[class];
-        cuda->spares[class] = spare;
-        cuda->spare_bytes += UINT64_C(1) << class;
-    }
-    pthread_mutex_unlock(&cuda->lock);
-    if (!is_kept)
-        cuda->library->host_give(memory);
+    cuda->library->host_give(block);
 }
 
 static void *cuda_mirror_take(xyl_exec_t *exec, size_t bytes)
 {
-    return pinned_take(self(exec), bytes);
+    return xyl_pool_acquire(&self(exec)->pinned, pinned_bytes(bytes));
 }
 
 static void cuda_mirror_give(xyl_exec_t *exec, void *mirror, size_t bytes)
 {
-    pinned_give(self(exec), mirror, bytes);
-}
-
-static void spares_free(cuda_exec_t *cuda)
-{
-    unsigned class;
-
-    for (class = 0; class < MIRROR_CLASSES; class ++)
-        while (cuda->spares[class] != NULL) {
-            spare_t *spare = cuda->spares[class];
-            cuda->spares[class] = spare->next;
-            cuda->library->host_give(spare);
-        }
+    xyl_pool_release(&self(exec)->pinned, mirror, pinned_bytes(bytes));
 }
 
 /* ---- the end of work ---- */
@@ -187,9 +145,8 @@ static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
 {
     for (; queue->ended < count; queue->ended++) {
         uint64_t place = queue->ended % FLIGHT_MAX;
-        if (queue->blocks[place].memory != NULL)
-            pinned_give(cuda, queue->blocks[place].memory,
-                        queue->blocks[place].bytes);
+        cuda_mirror_give(&cuda->exec, queue->blocks[place].memory,
+                         queue->blocks[place].bytes);
         queue->blocks[place].memory = NULL;
         work_record(cuda, queue, place);
         if (error == 0)
@@ -230,7 +187,7 @@ static int repack_begin(cuda_exec_t *cuda, queue_t *queue,
     blocks->bytes =
         (repack.to_pieces.block_count + repack.from_pieces.block_count) *
         sizeof(xyl_block_t);
-    blocks->memory = pinned_take(cuda, blocks->bytes);
+    blocks->memory = cuda_mirror_take(&cuda->exec, blocks->bytes);
     if (blocks->memory == NULL)
         return NO_MEMORY;
     (void)blocks_bring(&repack.from_pieces,
@@ -355,20 +312,17 @@ static unsigned cuda_poll(xyl_exec_t *exec)
 {
     cuda_exec_t *cuda = self(exec);
     uint64_t before = cuda->under_way;
-    int device, way;
+    queue_t *queue;
 
     if (before == 0)
         return 0;
-    for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
-             way++) {
-            queue_t *queue = &cuda->queues[device][way];
-            if (queue->first == NULL && queue->ended == queue->begun)
-                continue;
-            queue_look(cuda, queue);
-            queue_begin(cuda, queue);
-            queue_mark(cuda, queue);
-        }
+    for (queue = cuda->all; queue != NULL; queue = queue->next) {
+        if (queue->first == NULL && queue->ended == queue->begun)
+            continue;
+        queue_look(cuda, queue);
+        queue_begin(cuda, queue);
+        queue_mark(cuda, queue);
+    }
     if (cuda->under_way != before)
         cuda->idle_polls = 0;
     else if (++cuda->idle_polls % YIELD_AFTER_POLLS == 0)
@@ -384,14 +338,15 @@ static queue_t *queue_of(cuda_exec_t *cuda, int device, xyl_cuda_way_t way)
 
     if (device < 0 || device >= DEVICES_MAX)
         return NULL;
-    if (cuda->queues[device] == NULL)
-        cuda->queues[device] = calloc(XYL_CUDA_WAYS, sizeof *queue);
-    if (cuda->queues[device] == NULL)
-        return NULL;
-    if (device >= cuda->devices)
-        cuda->devices = device + 1;
-    queue = &cuda->queues[device][way];
-    queue->way = way;
+    queue = cuda->queues[device][way];
+    if (queue == NULL) {
+        queue = cuda->queues[device][way] = calloc(1, sizeof *queue);
+        if (queue == NULL)
+            return NULL;
+        queue->way = way;
+        queue->next = cuda->all;
+        cuda->all = queue;
+    }
     if (queue->stream == NULL &&
         cuda->library->stream_create(device, &queue->stream) != 0)
         queue->stream = NULL;
@@ -518,13 +473,10 @@ static void queue_settle(cuda_exec_t *cuda, queue_t *queue)
 
 void xyl_cuda_settle(xyl_exec_t *exec)
 {
-    cuda_exec_t *cuda = self(exec);
-    int device, way;
+    queue_t *queue;
 
-    for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
-             way++)
-            queue_settle(cuda, &cuda->queues[device][way]);
+    for (queue = self(exec)->all; queue != NULL; queue = queue->next)
+        queue_settle(self(exec), queue);
 }
 
 static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
@@ -556,14 +508,11 @@ static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
 static void cuda_cancel(xyl_exec_t *exec, const void *owner)
 {
     cuda_exec_t *cuda = self(exec);
-    int device, way;
+    queue_t *queue;
 
-    if (cuda->under_way == 0)
-        return;
-    for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
-             way++)
-            queue_cancel(cuda, &cuda->queues[device][way], owner);
+    for (queue = cuda->all; queue != NULL && cuda->under_way != 0;
+         queue = queue->next)
+        queue_cancel(cuda, queue, owner);
 }
 
 /* ---- the executor ---- */
@@ -585,17 +534,15 @@ static int cuda_takes(const xyl_exec_t *exec, const void *buffer)
 static void cuda_fini(xyl_exec_t *exec)
 {
     cuda_exec_t *cuda = self(exec);
-    int device, way;
+    queue_t *queue;
 
-    for (device = 0; device < cuda->devices; device++)
-        for (way = 0; way < XYL_CUDA_WAYS && cuda->queues[device] != NULL;
-             way++)
-            if (cuda->queues[device][way].stream != NULL)
-                cuda->library->stream_destroy(cuda->queues[device][way].stream);
-    for (device = 0; device < cuda->devices; device++)
-        free(cuda->queues[device]);
-    spares_free(cuda);
-    pthread_mutex_destroy(&cuda->lock);
+    while ((queue = cuda->all) != NULL) {
+        cuda->all = queue->next;
+        if (queue->stream != NULL)
+            cuda->library->stream_destroy(queue->stream);
+        free(queue);
+    }
+    xyl_pool_fini(&cuda->pinned);
 }
 
 static xylem_status_t init_of_table(xyl_exec_t *exec, void *table)
@@ -603,8 +550,9 @@ static xylem_status_t init_of_table(xyl_exec_t *exec, void *table)
     cuda_exec_t *cuda = self(exec);
 
     cuda->library = table;
-    cuda->spare_most = UINT64_MAX;
-    pthread_mutex_init(&cuda->lock, NULL);
+    cuda->allocator = (xyl_allocator_t){pinned_alloc, pinned_release, cuda};
+    xyl_pool_init(&cuda->pinned, &cuda->allocator, SIZE_MAX);
+    cuda->pinned.block_bytes_max = (size_t)1 << XYL_MEMORY_CLASS_MAX;
     return XYLEM_OK;
 }
 
@@ -621,7 +569,7 @@ static xylem_status_t cuda_init(xyl_exec_t *exec, void *arg)
         return XYLEM_ERR_UNSUPPORTED;
     }
     (void)init_of_table(exec, (void *)(uintptr_t)library);
-    self(exec)->spare_most = config->pool_bytes;
+    self(exec)->pinned.kept_bytes_max = config->pool_bytes;
     return XYLEM_OK;
 }
 

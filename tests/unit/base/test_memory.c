@@ -106,9 +106,9 @@ static void test_limit(void)
         xyl_pool_release(&pool, blocks[i], 100);
     CHECK_EQ(counting.live, 2);
     /* Beyond the largest class nothing is kept. */
-    large = xyl_pool_acquire(&pool, ((size_t)1 << XYL_MEMORY_CLASS_MAX) + 1);
+    large = xyl_pool_acquire(&pool, pool.block_bytes_max + 1);
     CHECK_EQ(counting.live, 3);
-    xyl_pool_release(&pool, large, ((size_t)1 << XYL_MEMORY_CLASS_MAX) + 1);
+    xyl_pool_release(&pool, large, pool.block_bytes_max + 1);
     CHECK_EQ(counting.live, 2);
     xyl_pool_fini(&pool);
     CHECK_EQ(counting.live, 0);
@@ -254,13 +254,13 @@ static void test_bits_take(void)
     for (count = 0; count <= COUNT_MAX; count++) {
         uint64_t words[COUNT_MAX / 64 + 2] = {0};
         for (i = 0; i < count; i++)
-            CHECK_EQ(xyl_bits_take(words, count), i);
-        CHECK_EQ(xyl_bits_take(words, count), count);
+            CHECK_EQ(xyl_bits_take_from(words, 0, count), i);
+        CHECK_EQ(xyl_bits_take_from(words, 0, count), count);
         if (count == 0)
             continue;
         xyl_bits_clear(words, count / 2);
-        CHECK_EQ(xyl_bits_take(words, count), count / 2);
-        CHECK_EQ(xyl_bits_take(words, count), count);
+        CHECK_EQ(xyl_bits_take_from(words, 0, count), count / 2);
+        CHECK_EQ(xyl_bits_take_from(words, 0, count), count);
     }
 }
 
