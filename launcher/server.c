@@ -605,70 +605,38 @@ void xyl_server_ended(xyl_server_t *server, unsigned rank)
 /* ------------------------------------------------------------------------ */
 /* Environment                                                              */
 
-/* Sets or replaces NAME=VALUE. An environment is an array from malloc of
- * strings from malloc, as in PMIx, which may make it longer. */
-static int environment_set(char ***env, const char *setting)
+/* Sets or replaces NAME=VALUE. */
+static pmix_status_t environment_set(char ***env, const char *setting)
 {
-    const size_t name_bytes = strcspn(setting, "=") + 1;
-    size_t i = 0;
-    while ((*env)[i] != NULL && strncmp((*env)[i], setting, name_bytes) != 0)
-        i++;
-    char *copy = strdup(setting);
-    if (copy == NULL)
-        return -1;
-    if ((*env)[i] == NULL) {
-        char **longer = realloc(*env, (i + 2) * sizeof(char *));
-        if (longer == NULL) {
-            free(copy);
-            return -1;
-        }
-        longer[i + 1] = NULL;
-        *env = longer;
-    }
-    free((*env)[i]);
-    (*env)[i] = copy;
-    return 0;
-}
-
-static char **environment_copy(char *const *from)
-{
-    size_t count = 0;
-    while (from != NULL && from[count] != NULL)
-        count++;
-    char **env = calloc(count + 1, sizeof(char *));
-    if (env == NULL)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        env[i] = strdup(from[i]);
-        if (env[i] == NULL) {
-            xyl_environment_destroy(env);
-            return NULL;
-        }
-    }
-    return env;
+    pmix_status_t status = PMIX_ERR_NOMEM;
+    const size_t name_bytes = strcspn(setting, "=");
+    char *name = strndup(setting, name_bytes);
+    if (name != NULL)
+        PMIX_SETENV(status, name, setting + name_bytes + 1, env);
+    free(name);
+    return status;
 }
 
 int xyl_server_environment(xyl_server_t *server, unsigned rank,
                            char *const *settings, char ***env_out)
 {
     const xyl_layout_t *layout = server->layout;
-    char host[sizeof("PMIX_HOSTNAME=") + sizeof(layout->host)] =
-        "PMIX_HOSTNAME=";
-    const size_t prefix = strlen(host);
+    char host[sizeof(layout->host)];
+    char **env = NULL;
     pmix_proc_t proc;
     PMIX_PROC_LOAD(&proc, server->nspace, rank);
-    xyl_layout_node_name(layout, xyl_layout_node(layout, rank), host + prefix,
-                         sizeof(host) - prefix);
-    char **env = environment_copy(environ);
-    int failed = env == NULL ? -1 : 0;
-    for (size_t i = 0; failed == 0 && settings[i] != NULL; i++)
-        failed = environment_set(&env, settings[i]);
-    if (failed == 0 && PMIx_server_setup_fork(&proc, &env) != PMIX_SUCCESS)
-        failed = -1;
+    xyl_layout_node_name(layout, xyl_layout_node(layout, rank), host,
+                         sizeof(host));
+    PMIX_ARGV_COPY(env, environ);
+    pmix_status_t status = env != NULL ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    for (size_t i = 0; status == PMIX_SUCCESS && settings[i] != NULL; i++)
+        status = environment_set(&env, settings[i]);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_server_setup_fork(&proc, &env);
     /* A client looks its node up by this name. */
-    if (failed == 0)
-        failed = environment_set(&env, host);
-    if (failed != 0) {
+    if (status == PMIX_SUCCESS)
+        PMIX_SETENV(status, "PMIX_HOSTNAME", host, &env);
+    if (status != PMIX_SUCCESS) {
         xyl_environment_destroy(env);
         return xyl_complain("cannot make the environment of rank %u", rank);
     }
@@ -678,11 +646,7 @@ int xyl_server_environment(xyl_server_t *server, unsigned rank,
 
 void xyl_environment_destroy(char **env)
 {
-    if (env == NULL)
-        return;
-    for (size_t i = 0; env[i] != NULL; i++)
-        free(env[i]);
-    free(env);
+    PMIX_ARGV_FREE(env);
 }
 
 /* ------------------------------------------------------------------------ */
