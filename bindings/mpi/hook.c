@@ -76,8 +76,11 @@ void xmpi_work_begin(void)
     hook_acquire();
 }
 
+/* Does nothing if there is no thread. */
 static void ticker_wake(void)
 {
+    if (!ticker.runs)
+        return;
     pthread_mutex_lock(&ticker.lock);
     pthread_cond_signal(&ticker.started);
     pthread_mutex_unlock(&ticker.lock);
@@ -86,15 +89,13 @@ static void ticker_wake(void)
 void xmpi_work_begun(void)
 {
     atomic_flag_clear_explicit(&hook_lock, memory_order_release);
-    if (ticker.runs)
-        ticker_wake();
+    ticker_wake();
 }
 
 void xmpi_work_flies(void)
 {
     atomic_fetch_add_explicit(&active, 1, memory_order_relaxed);
-    if (ticker.runs)
-        ticker_wake();
+    ticker_wake();
 }
 
 void xmpi_work_end(void)

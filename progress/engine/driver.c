@@ -10,7 +10,6 @@
 #include "progress/shm/shm.h"
 #include "runtime/base/descriptors.h"
 #include "runtime/base/holder.h"
-#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
 enum {
@@ -297,15 +296,25 @@ static void watch_fire(xyl_timer_t *timer, uint64_t now_ns)
                     now_ns + driver->params.watch_ns);
 }
 
+/* NULL: no memory. */
+static struct event *
+event_begin(struct event_base *base, int fd,
+            void (*readable)(int fd, short what, void *arg), void *arg)
+{
+    struct event *event =
+        event_new(base, fd, EV_READ | EV_PERSIST, readable, arg);
+
+    if (event != NULL)
+        event_add(event, NULL);
+    return event;
+}
+
 struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
                                void (*readable)(int fd, short what, void *arg),
                                void *arg)
 {
-    struct event *watch =
-        event_new(driver->base, fd, EV_READ | EV_PERSIST, readable, arg);
+    struct event *watch = event_begin(driver->base, fd, readable, arg);
 
-    if (watch != NULL)
-        event_add(watch, NULL);
     if (watch != NULL && !driver->watch_timer.is_running &&
         driver->params.watch_ns != 0)
         xyl_timer_start(&driver->engine->timers, &driver->watch_timer,
@@ -337,30 +346,23 @@ static xylem_status_t create_events(xyl_driver_t *driver)
     driver->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (driver->base == NULL || driver->wake_fd < 0)
         return XYLEM_ERR_NO_RESOURCE;
-    driver->wake_event = event_new(driver->base, driver->wake_fd,
-                                   EV_READ | EV_PERSIST, wake_readable, NULL);
+    driver->wake_event =
+        event_begin(driver->base, driver->wake_fd, wake_readable, NULL);
     driver->sleep_event = event_new(driver->base, -1, 0, driver_woken, NULL);
-    if (driver->wake_event == NULL || driver->sleep_event == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    event_add(driver->wake_event, NULL);
-    if (net_fd < 0)
-        return XYLEM_OK;
-    driver->net_event = event_new(driver->base, net_fd, EV_READ | EV_PERSIST,
-                                  driver_woken, NULL);
-    if (driver->net_event == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    event_add(driver->net_event, NULL);
-    return XYLEM_OK;
+    if (net_fd >= 0)
+        driver->net_event =
+            event_begin(driver->base, net_fd, driver_woken, NULL);
+    return driver->wake_event != NULL && driver->sleep_event != NULL &&
+                   (net_fd < 0 || driver->net_event != NULL)
+               ? XYLEM_OK
+               : XYLEM_ERR_NO_MEMORY;
 }
 
 static void destroy_events(xyl_driver_t *driver)
 {
-    if (driver->net_event != NULL)
-        event_free(driver->net_event);
-    if (driver->sleep_event != NULL)
-        event_free(driver->sleep_event);
-    if (driver->wake_event != NULL)
-        event_free(driver->wake_event);
+    xyl_driver_unwatch(driver->net_event);
+    xyl_driver_unwatch(driver->sleep_event);
+    xyl_driver_unwatch(driver->wake_event);
     if (driver->base != NULL)
         event_base_free(driver->base);
     if (driver->wake_fd >= 0)

@@ -6,25 +6,11 @@ enum { TURNS_WITHOUT_NET = 7 };
 
 void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
 {
+    *engine = (xyl_engine_t){.clock = clock, .polls = 1, .turns_to_timers = 1};
     xyl_fifo_init(&engine->ready);
     xyl_fifo_init(&engine->later);
     xyl_fifo_init(&engine->callbacks);
-    engine->net = NULL;
-    engine->shm = NULL;
-    engine->clock = clock;
     xyl_timers_init(&engine->timers);
-    engine->source_count = 0;
-    engine->restless = 0;
-    engine->polls = 1;
-    engine->turns_to_net = 0;
-    engine->polled = 0;
-    engine->turns_to_timers = 1;
-    atomic_init(&engine->owned, 0);
-    atomic_init(&engine->callback_thread, 0);
-    atomic_init(&engine->sleeping, 0);
-    engine->wake = NULL;
-    engine->wake_arg = NULL;
-    atomic_init(&engine->submitted.newest, NULL);
 }
 
 static unsigned phase_net(xyl_engine_t *engine)

@@ -17,7 +17,6 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
-#include "runtime/faults/failure.h"
 #include "runtime/faults/liveness.h"
 #include "runtime/faults/node_watch.h"
 #include "runtime/faults/notice.h"

@@ -18,10 +18,7 @@ typedef struct leaving {
     uint64_t heard; /* a bit for each round */
 } leaving_t;
 
-static leaving_t *leaving_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_LEAVING];
-}
+XYL_STATE_OF_CONTEXT(leaving_t, leaving_of, XYL_MODULE_LEAVING)
 
 static int context_has_failures(const xylem_context_t *context)
 {
@@ -46,22 +43,32 @@ static void drop_the_rest(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
+/* Drops the rest, then asks `is_over`, which may be NULL, if this thread gets
+ * the engine. 0: it does not, or not yet. */
+static int look_owned(xylem_context_t *context,
+                      int (*is_over)(xylem_context_t *context))
+{
+    int result;
+
+    if (!xyl_engine_try_own(&context->engine))
+        return 0;
+    drop_the_rest(context);
+    result = is_over != NULL && is_over(context);
+    xyl_engine_disown(&context->engine);
+    return result;
+}
+
+static int net_is_empty(xylem_context_t *context)
+{
+    return xyl_notices_are_sent(context) &&
+           context->net->ops->is_flushed(context->net);
+}
+
 /* 1: this rank's net is empty; or a peer has failed, so that it never will be.
  */
 static int is_flushed(void *arg)
 {
-    xylem_context_t *context = arg;
-    int flushed = 0;
-
-    if (context_has_failures(context))
-        return 1;
-    if (xyl_engine_try_own(&context->engine)) {
-        drop_the_rest(context);
-        flushed = xyl_notices_are_sent(context) &&
-                  context->net->ops->is_flushed(context->net);
-        xyl_engine_disown(&context->engine);
-    }
-    return flushed;
+    return context_has_failures(arg) || look_owned(arg, net_is_empty);
 }
 
 static int is_fenced(void *arg)
@@ -69,10 +76,7 @@ static int is_fenced(void *arg)
     xylem_context_t *context = arg;
     const xyl_bootstrap_ops_t *ops = context->job.bootstrap->ops;
 
-    if (xyl_engine_try_own(&context->engine)) {
-        drop_the_rest(context);
-        xyl_engine_disown(&context->engine);
-    }
+    (void)look_owned(context, NULL);
     return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
            ops->fence_test(context->job.bootstrap) != XYLEM_IN_PROGRESS;
 }
@@ -116,17 +120,7 @@ static int leave_further(xylem_context_t *context)
 
 static int all_are_leaving(void *arg)
 {
-    xylem_context_t *context = arg;
-    int are_leaving = 0;
-
-    if (context_has_failures(context))
-        return 1;
-    if (xyl_engine_try_own(&context->engine)) {
-        drop_the_rest(context);
-        are_leaving = leave_further(context);
-        xyl_engine_disown(&context->engine);
-    }
-    return are_leaving;
+    return context_has_failures(arg) || look_owned(arg, leave_further);
 }
 
 static void leave_hear(xylem_context_t *context, xyl_notice_t *notice)

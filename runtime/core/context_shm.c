@@ -31,10 +31,7 @@ typedef struct shm_state {
     struct event *watch;  /* ends a sleep; NULL: never sleeps */
 } shm_state_t;
 
-static shm_state_t *shm_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_SHM];
-}
+XYL_STATE_OF_CONTEXT(shm_state_t, shm_of, XYL_MODULE_SHM)
 
 static uint64_t within(uint64_t bytes, uint64_t least, uint64_t most)
 {

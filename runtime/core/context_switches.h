@@ -13,11 +13,8 @@ typedef struct xyl_context_switches {
     uint32_t *ids; /* [nodes][levels], those above a node; NULL: no file */
 } xyl_context_switches_t;
 
-static inline xyl_context_switches_t *
-xyl_context_switches_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_SWITCHES];
-}
+XYL_STATE_OF_CONTEXT(xyl_context_switches_t, xyl_context_switches_of,
+                     XYL_MODULE_SWITCHES)
 
 extern const xyl_module_t xyl_switches_module;
 

@@ -22,25 +22,22 @@ static void parts_run(xyl_task_t *task);
 
 /* ---- creation ---- */
 
-/* Creates the lists of segments that the user releases and is told of. */
-static xylem_status_t create_lists(xyl_operation_t *operation)
+/* Creates the lists of segments that the user releases and is told of. 0: no
+ * memory. */
+static int create_lists(xyl_operation_t *operation)
 {
     xyl_arena_t *arena = &operation->request.arena;
     size_t segments = (size_t)operation->segments;
 
-    if (operation->parts.are_awaited) {
+    if (operation->parts.are_awaited)
         operation->parts.all =
             xyl_arena_array(arena, segments, sizeof *operation->parts.all);
-        if (operation->parts.all == NULL)
-            return XYLEM_ERR_NO_MEMORY;
-    }
-    if (operation->told.on_segment != NULL) {
+    if (operation->told.on_segment != NULL)
         operation->told.segments =
             xyl_arena_array(arena, segments, sizeof *operation->told.segments);
-        if (operation->told.segments == NULL)
-            return XYLEM_ERR_NO_MEMORY;
-    }
-    return XYLEM_OK;
+    return (!operation->parts.are_awaited || operation->parts.all != NULL) &&
+           (operation->told.on_segment == NULL ||
+            operation->told.segments != NULL);
 }
 
 xylem_status_t xyl_operation_create(xylem_team_t *team,
@@ -76,7 +73,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
                         operation->segment_bytes, operation->bytes);
     }
     operation->stage_segments = operation->segments;
-    if (create_lists(operation) != XYLEM_OK) {
+    if (!create_lists(operation)) {
         xyl_request_discard(&operation->request);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for an operation");
     }
@@ -368,7 +365,8 @@ void xyl_operation_began(xyl_operation_t *operation)
     operation->stage[0]->is_complete = operation->stage[0]->is_released = 0;
 }
 
-void xyl_operation_go(xyl_operation_t *operation)
+/* Starts the stages of an active operation. */
+static void operation_go(xyl_operation_t *operation)
 {
     uint64_t segment, segments = operation->stage_segments;
     uint32_t i;
@@ -470,9 +468,9 @@ static void run_begin(xyl_operation_t *operation)
         xyl_detach_take_deferred(operation->request.context);
 
     if (deferred != NULL)
-        xyl_operation_go(deferred);
+        operation_go(deferred);
     if (xyl_detach_reserve(operation))
-        xyl_operation_go(operation);
+        operation_go(operation);
 }
 
 static void operation_start(xylem_request_t *request)
@@ -509,7 +507,7 @@ static void operation_complete(xyl_operation_t *operation)
     xyl_detach_settle(operation);
     deferred = xyl_detach_take_deferred(context);
     if (deferred != NULL && xyl_detach_reserve(deferred))
-        xyl_operation_go(deferred);
+        operation_go(deferred);
 }
 
 static void operation_finish(xyl_event_t *event)

@@ -250,9 +250,6 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
 void xyl_operation_bind(xyl_operation_t *operation, const void *input,
                         void *result);
 
-/* The progressing thread: starts the stages of an active operation. */
-void xyl_operation_go(xyl_operation_t *operation);
-
 /* The starting thread: gives this run the sequence numbers that its messages or
  * its tag need. */
 xylem_status_t xyl_operation_take_number(xyl_operation_t *operation);

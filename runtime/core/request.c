@@ -145,7 +145,7 @@ void xyl_request_discard(xylem_request_t *request)
 
 /* ---- zombies: completed, but the net still owes events ---- */
 
-void xyl_request_linger(xylem_request_t *request)
+static void request_linger(xylem_request_t *request)
 {
     request->is_zombie = 1;
     LIST_INSERT_HEAD(&request->context->zombies, request, zombies);
@@ -165,6 +165,16 @@ void xyl_request_reap(xylem_request_t *request)
     xyl_request_discard(request);
 }
 
+/* Discards a request that the user has freed, now or with its last event. */
+static void request_end(xylem_request_t *request)
+{
+    request->is_freed = 1;
+    if (request->is_zombie)
+        xyl_request_reap(request);
+    else
+        xyl_request_discard(request);
+}
+
 /* The progressing thread may still read a request that another thread frees, so
  * it runs this task to discard the request. */
 static void request_freed_run(xyl_task_t *task)
@@ -172,11 +182,7 @@ static void request_freed_run(xyl_task_t *task)
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
     request->start_task.run = request_start_run;
-    request->is_freed = 1;
-    if (request->is_zombie)
-        xyl_request_reap(request);
-    else
-        xyl_request_discard(request);
+    request_end(request);
 }
 
 static void request_free_later(xylem_request_t *request)
@@ -312,7 +318,7 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
     if (request->posted != 0 && !request->is_zombie &&
         atomic_load_explicit(&request->rest, memory_order_relaxed) ==
             XYL_REST_NONE)
-        xyl_request_linger(request);
+        request_linger(request);
     if (request->on_complete != NULL || request->is_queued)
         xyl_request_queue_callbacks(request);
     else
@@ -330,17 +336,12 @@ void xyl_request_detach(xylem_request_t *request)
 void xyl_request_settle(xylem_request_t *request)
 {
     if (request->posted != 0)
-        xyl_request_linger(request);
+        request_linger(request);
     /* Partners: the exchange in leave_to_rest; the loads before
      * starts, in is_engaged, is_free and plan_cache.c. */
     if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
-                                 memory_order_acq_rel) == XYL_REST_DETACHED)
-        return;
-    request->is_freed = 1;
-    if (request->is_zombie)
-        xyl_request_reap(request);
-    else
-        xyl_request_discard(request);
+                                 memory_order_acq_rel) != XYL_REST_DETACHED)
+        request_end(request);
 }
 
 void xyl_request_queue_callbacks(xylem_request_t *request)
@@ -358,10 +359,7 @@ static void callback_returned(xylem_request_t *request)
     uint32_t state = XYL_REQUEST_DELIVERING;
 
     if (request->is_freed) {
-        if (!request->is_zombie)
-            xyl_request_discard(request);
-        else
-            xyl_request_reap(request);
+        request_end(request);
         return;
     }
     /* The exchange fails if the request was started again, or if another thread

@@ -140,9 +140,6 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
  * on for other ranks. settle: a detached run is over for all ranks. */
 void xyl_request_detach(xylem_request_t *request);
 void xyl_request_settle(xylem_request_t *request);
-/* The progressing thread: makes a request a zombie, as its run is over and the
- * net still owes events. */
-void xyl_request_linger(xylem_request_t *request);
 /* From now on the user has neither to wait for the request nor to free it. */
 void xyl_request_make_own(xylem_request_t *request);
 /* The progressing thread: has ops->deliver called in the callback phase. */

@@ -178,16 +178,16 @@ xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
 
 /* ---- failures ---- */
 
-int xyl_team_contains(const xylem_team_t *team, uint32_t world_rank)
+uint32_t xyl_team_rank_of(const xylem_team_t *team, uint32_t world_rank)
 {
     uint32_t i;
 
     if (team->world_ranks == NULL)
-        return world_rank < team->size;
+        return world_rank < team->size ? world_rank : UINT32_MAX;
     for (i = 0; i < team->size; i++)
         if (team->world_ranks[i] == world_rank)
-            return 1;
-    return 0;
+            return i;
+    return UINT32_MAX;
 }
 
 xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
@@ -213,17 +213,6 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
     return XYLEM_OK;
 }
 
-/* The rank in the team; UINT32_MAX: the rank is not in the team. */
-static uint32_t team_rank_of(const xylem_team_t *team, uint32_t world_rank)
-{
-    uint32_t i;
-
-    for (i = 0; i < team->size; i++)
-        if (xyl_team_world_rank(team, i) == world_rank)
-            return i;
-    return UINT32_MAX;
-}
-
 xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out)
 {
     xylem_status_t status = xyl_team_check(team, "xylem_team_error");
@@ -233,8 +222,8 @@ xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out)
         return status;
     has_failed = xyl_team_has_failed(team);
     if (rank_out != NULL)
-        *rank_out =
-            has_failed ? team_rank_of(team, team->failure.rank) : UINT32_MAX;
+        *rank_out = has_failed ? xyl_team_rank_of(team, team->failure.rank)
+                               : UINT32_MAX;
     return has_failed ? xyl_explain(team->failure.status, "the team failed: %s",
                                     team->failure.text)
                       : XYLEM_OK;

@@ -151,7 +151,13 @@ static inline int xyl_team_has_failed(const xylem_team_t *team)
     /* Partner: the store in failure.c. */
     return atomic_load_explicit(&team->has_failed, memory_order_acquire) != 0;
 }
-int xyl_team_contains(const xylem_team_t *team, uint32_t world_rank);
+/* The rank in the team of a rank of the job; UINT32_MAX: it is not in it. */
+uint32_t xyl_team_rank_of(const xylem_team_t *team, uint32_t world_rank);
+static inline int xyl_team_contains(const xylem_team_t *team,
+                                    uint32_t world_rank)
+{
+    return xyl_team_rank_of(team, world_rank) != UINT32_MAX;
+}
 
 xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call);
 

@@ -7,7 +7,6 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/status.h"
 #include "runtime/core/team.h"
-#include "runtime/faults/failure.h"
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
@@ -34,10 +33,7 @@ typedef struct agreements {
                               the team has agreed on nothing yet */
 } agreements_t;
 
-static agreements_t *agreements_of(const xylem_team_t *team)
-{
-    return team->attached[XYL_MODULE_AGREEMENTS];
-}
+XYL_STATE_OF_TEAM(agreements_t, agreements_of, XYL_MODULE_AGREEMENTS)
 
 static xylem_status_t agreements_begin(xylem_team_t *team)
 {
@@ -175,21 +171,12 @@ static void go_on(xylem_team_t *team)
     outcome_adopt(team, outcome);
 }
 
-static uint32_t rank_of(const xylem_team_t *team, uint32_t world_rank)
-{
-    uint32_t rank = 0;
-
-    while (rank < team->size && xyl_team_world_rank(team, rank) != world_rank)
-        rank++;
-    return rank;
-}
-
 static void value_came(xylem_team_t *team, xyl_notice_t *value)
 {
     agreements_t *agreements = agreements_of(team);
-    uint32_t rank = rank_of(team, value->from);
+    uint32_t rank = xyl_team_rank_of(team, value->from);
 
-    if (rank == team->size)
+    if (rank == UINT32_MAX)
         return;
     if (ballot_of(value)->number == number_of(agreements)) {
         value_add(team, rank, value);

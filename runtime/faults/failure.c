@@ -35,10 +35,7 @@ typedef struct unmade_notice {
     uint32_t number, cause;
 } unmade_notice_t;
 
-static failures_t *failures_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_FAILURES];
-}
+XYL_STATE_OF_CONTEXT(failures_t, failures_of, XYL_MODULE_FAILURES)
 
 /* ---- teams ---- */
 

@@ -7,7 +7,6 @@
 
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
-#include "runtime/base/status.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 #include "runtime/faults/agreement.h"
@@ -30,10 +29,7 @@ typedef struct watch {
     int has_local_dead;
 } watch_t;
 
-static watch_t *watch_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_HANGS];
-}
+XYL_STATE_OF_CONTEXT(watch_t, watch_of, XYL_MODULE_HANGS)
 
 /* ---- dumps: which ranks are waited for ---- */
 

@@ -20,10 +20,7 @@ typedef struct node_watch {
     const xyl_lookout_address_t **addresses;
 } node_watch_t;
 
-static node_watch_t *node_watch_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_NODE_WATCH];
-}
+XYL_STATE_OF_CONTEXT(node_watch_t, node_watch_of, XYL_MODULE_NODE_WATCH)
 
 /* ---- the leader ---- */
 

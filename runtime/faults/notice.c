@@ -49,10 +49,7 @@ typedef struct notices {
     xyl_notice_t *arrived;
 } notices_t;
 
-static notices_t *notices_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_NOTICES];
-}
+XYL_STATE_OF_CONTEXT(notices_t, notices_of, XYL_MODULE_NOTICES)
 
 static size_t notice_bytes(const xylem_context_t *context)
 {
