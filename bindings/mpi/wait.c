@@ -56,13 +56,6 @@ static int host_may_wait(void)
     return !is_polling() || !xmpi_work_is_active();
 }
 
-/* Whether the host knows the state of a request. The host takes an inactive
- * persistent request of its own for complete. */
-static int is_hosts(MPI_Request request)
-{
-    return request != MPI_REQUEST_NULL && xmpi_persistent_find(request) == NULL;
-}
-
 /* ---- persistent collectives among the requests ---- */
 
 /* Tells the program that the call is over, which makes it idle. Returns MPI's
@@ -85,25 +78,21 @@ static int next_started(int count, const MPI_Request requests[], int from)
     return requests == NULL || i > count ? count : i;
 }
 
-/* The index of the first started collective that is over; or `count`. */
-static int first_over(int count, const MPI_Request requests[])
+/* The index of the first started collective that is over, or is not (`is_over`
+ * 0); `count`: there is none. */
+static int first_of(int count, const MPI_Request requests[], int is_over)
 {
     int i = next_started(count, requests, 0);
 
-    while (i < count &&
-           !xmpi_persistent_is_over(xmpi_persistent_started(requests[i])))
+    while (i < count && xmpi_persistent_is_over(
+                            xmpi_persistent_started(requests[i])) != is_over)
         i = next_started(count, requests, i + 1);
     return i;
 }
 
 static int all_are_over(int count, const MPI_Request requests[])
 {
-    int i = next_started(count, requests, 0);
-
-    while (i < count &&
-           xmpi_persistent_is_over(xmpi_persistent_started(requests[i])))
-        i = next_started(count, requests, i + 1);
-    return i >= count;
+    return first_of(count, requests, 0) >= count;
 }
 
 /* Writes the failure of request i into its status. If the host's function has
@@ -236,7 +225,7 @@ static int taken_Waitall(int count, MPI_Request requests[],
 static int taken_Testany(int count, MPI_Request requests[], int *index,
                          int *flag, MPI_Status *status)
 {
-    int code, i = first_over(count, requests);
+    int code, i = first_of(count, requests, 1);
 
     if (i < count) {
         *index = i;
@@ -332,102 +321,81 @@ static int taken_Request_get_status(MPI_Request request, int *flag,
 
 /* ---- functions of MPI-4.1, also for a host that lacks them ---- */
 
+/* Whether the host's function, if there is one, knows all of the requests. */
+static int is_hosts(int has_function, int count, const MPI_Request requests[])
+{
+    if (!has_function || next_started(count, requests, 0) < count)
+        return 0;
+    hook_poll();
+    return 1;
+}
+
+/* The host takes an inactive persistent request of its own for active. */
+static int is_active(MPI_Request request)
+{
+    return request != MPI_REQUEST_NULL &&
+           (xmpi_persistent_find(request) == NULL ||
+            xmpi_persistent_started(request) != NULL);
+}
+
 int xmpi_Request_get_status_all(int count, MPI_Request requests[], int *flag,
                                 MPI_Status statuses[])
 {
     int code = MPI_SUCCESS, i;
 
-    if (!all_are_over(count, requests)) {
-        *flag = 0;
-        both_move();
-        return MPI_SUCCESS;
-    }
-    hook_poll();
-    if (xmpi_host.Request_get_status_all != NULL)
+    if (is_hosts(xmpi_host.Request_get_status_all != NULL, count, requests))
         return xmpi_host.Request_get_status_all(count, requests, flag,
                                                 statuses);
     *flag = 1;
     for (i = 0; code == MPI_SUCCESS && *flag && i < count; i++)
-        code = xmpi_host.Request_get_status(requests[i], flag,
-                                            status_at(statuses, i));
+        code =
+            taken_Request_get_status(requests[i], flag, status_at(statuses, i));
     return code;
 }
 
 int xmpi_Request_get_status_any(int count, MPI_Request requests[], int *index,
                                 int *flag, MPI_Status *status)
 {
-    int code = MPI_SUCCESS, has_some = 0, i = first_over(count, requests);
+    int code = MPI_SUCCESS, has_some = 0, i;
 
-    *index = MPI_UNDEFINED;
-    *flag = 1;
-    if (i < count) {
-        *index = i;
-        status_empty(status);
-        return MPI_SUCCESS;
-    }
-    hook_poll();
-    if (xmpi_host.Request_get_status_any != NULL) {
-        code = xmpi_host.Request_get_status_any(count, requests, index, flag,
+    if (is_hosts(xmpi_host.Request_get_status_any != NULL, count, requests))
+        return xmpi_host.Request_get_status_any(count, requests, index, flag,
                                                 status);
-        hide_end(code, count, requests, *index, flag);
-        return code;
-    }
-    for (i = 0; i < count; i++) {
-        if (!is_hosts(requests[i]))
+    *index = MPI_UNDEFINED;
+    *flag = 0;
+    for (i = 0; code == MPI_SUCCESS && !*flag && i < count; i++) {
+        if (!is_active(requests[i]))
             continue;
         has_some = 1;
-        code = xmpi_host.Request_get_status(requests[i], flag, status);
+        code = taken_Request_get_status(requests[i], flag, status);
         if (code == MPI_SUCCESS && *flag)
             *index = i;
-        if (code != MPI_SUCCESS || *flag)
-            return code;
     }
-    *flag = !has_some;
-    if (!has_some)
+    if (!has_some) {
+        *flag = 1;
         status_empty(status);
-    hide_end(code, count, requests, *index, flag);
-    return code;
-}
-
-/* Asks the host alone. */
-static int host_get_some(int count, MPI_Request requests[], int *done,
-                         int indices[], MPI_Status statuses[])
-{
-    int code = MPI_SUCCESS, has_some = 0, found = 0, flag, i;
-
-    hook_poll();
-    if (xmpi_host.Request_get_status_some != NULL)
-        return xmpi_host.Request_get_status_some(count, requests, done, indices,
-                                                 statuses);
-    for (i = 0; code == MPI_SUCCESS && i < count; i++) {
-        if (!is_hosts(requests[i]))
-            continue;
-        has_some = 1;
-        code = xmpi_host.Request_get_status(requests[i], &flag,
-                                            status_at(statuses, found));
-        if (code == MPI_SUCCESS && flag)
-            indices[found++] = i;
     }
-    *done = has_some ? found : MPI_UNDEFINED;
     return code;
 }
 
 int xmpi_Request_get_status_some(int count, MPI_Request requests[], int *done,
                                  int indices[], MPI_Status statuses[])
 {
-    int i = next_started(count, requests, 0);
-    int code = host_get_some(count, requests, done, indices, statuses);
+    int code = MPI_SUCCESS, has_some = 0, found = 0, flag, i;
 
-    if (i >= count || code != MPI_SUCCESS)
-        return code;
-    if (*done == MPI_UNDEFINED)
-        *done = 0;
-    for (; i < count; i = next_started(count, requests, i + 1)) {
-        if (!xmpi_persistent_is_over(xmpi_persistent_started(requests[i])))
+    if (is_hosts(xmpi_host.Request_get_status_some != NULL, count, requests))
+        return xmpi_host.Request_get_status_some(count, requests, done, indices,
+                                                 statuses);
+    for (i = 0; code == MPI_SUCCESS && i < count; i++) {
+        if (!is_active(requests[i]))
             continue;
-        status_empty(status_at(statuses, *done));
-        indices[(*done)++] = i;
+        has_some = 1;
+        code = taken_Request_get_status(requests[i], &flag,
+                                        status_at(statuses, found));
+        if (code == MPI_SUCCESS && flag)
+            indices[found++] = i;
     }
+    *done = has_some ? found : MPI_UNDEFINED;
     return code;
 }
 
