@@ -16,9 +16,9 @@
 #include "runtime/modules.h"
 
 enum {
-    END_WAIT_MS = 100,
+    END_LOOKS = 100,
     ENDING_WAIT_MS = 1000, /* for the end of a process without memory */
-    LOOK_US = 1000,        /* between looks at a process without descriptor */
+    LOOK_US = 1000,        /* between looks at a process */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
     STAT_START = 22
@@ -39,10 +39,7 @@ typedef struct liveness {
     watched_t *peers;
 } liveness_t;
 
-static liveness_t *liveness_of(const xylem_context_t *context)
-{
-    return context->attached[XYL_MODULE_LIVENESS];
-}
+XYL_STATE_OF_CONTEXT(liveness_t, liveness_of, XYL_MODULE_LIVENESS)
 
 static int process_open(int32_t pid)
 {
@@ -202,48 +199,6 @@ void xyl_liveness_spare_descriptors(xylem_context_t *context)
     }
 }
 
-xylem_status_t xyl_liveness_explain(xylem_context_t *context,
-                                    const xylem_team_t *team,
-                                    xylem_status_t status)
-{
-    liveness_t *liveness = liveness_of(context);
-    xylem_status_t explained = status;
-    struct pollfd *ends;
-    uint32_t i;
-
-    if (liveness->count == 0)
-        return status;
-    ends = calloc(liveness->count, sizeof *ends);
-    if (ends == NULL)
-        return status;
-    for (i = 0; i < liveness->count; i++) {
-        ends[i] = (struct pollfd){liveness->peers[i].fd, POLLIN, 0};
-        if (!xyl_team_contains(team, liveness->peers[i].rank))
-            ends[i].fd = -1; /* poll ignores it */
-    }
-    (void)poll(ends, liveness->count, END_WAIT_MS);
-    for (i = 0; i < liveness->count; i++)
-        if (ends[i].revents != 0 ||
-            (xyl_team_contains(team, liveness->peers[i].rank) &&
-             process_is_gone(&liveness->peers[i]))) {
-            xyl_failure_suspect(context, liveness->peers[i].rank);
-            explained = XYLEM_ERR_PROC_FAILED;
-        }
-    free(ends);
-    return explained;
-}
-
-/* 1: the process's first thread has left its memory; the memory is freed after
- * that, and then the process ends. */
-static int process_is_ending(int32_t pid)
-{
-    char path[64], target[1];
-
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    return readlink(path, target, sizeof target) < 0 && errno == ENOENT &&
-           readlink("/proc/self/exe", target, sizeof target) > 0;
-}
-
 static int process_has_ended(const watched_t *watched, int wait_ms)
 {
     struct pollfd end = {watched->fd, POLLIN, 0};
@@ -257,6 +212,38 @@ static int process_has_ended(const watched_t *watched, int wait_ms)
     while (process_start(pid) == watched->start && looks-- > 0)
         usleep(LOOK_US);
     return looks >= 0;
+}
+
+xylem_status_t xyl_liveness_explain(xylem_context_t *context,
+                                    const xylem_team_t *team,
+                                    xylem_status_t status)
+{
+    liveness_t *liveness = liveness_of(context);
+    uint32_t i, looks = liveness->count == 0 ? 0 : END_LOOKS;
+    int has_died = 0;
+
+    while (looks-- > 0 && !has_died) {
+        for (i = 0; i < liveness->count; i++)
+            if (xyl_team_contains(team, liveness->peers[i].rank) &&
+                process_has_ended(&liveness->peers[i], 0)) {
+                xyl_failure_suspect(context, liveness->peers[i].rank);
+                has_died = 1;
+            }
+        if (!has_died)
+            usleep(LOOK_US);
+    }
+    return has_died ? XYLEM_ERR_PROC_FAILED : status;
+}
+
+/* 1: the process's first thread has left its memory; the memory is freed after
+ * that, and then the process ends. */
+static int process_is_ending(int32_t pid)
+{
+    char path[64], target[1];
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return readlink(path, target, sizeof target) < 0 && errno == ENOENT &&
+           readlink("/proc/self/exe", target, sizeof target) > 0;
 }
 
 int xyl_liveness_peer_lives(void *arg, uint32_t peer)
