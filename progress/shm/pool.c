@@ -95,23 +95,26 @@ static uint32_t find_run(uint64_t taken, uint64_t grains)
                        : (uint32_t)__builtin_ctzll(begins);
 }
 
-/* Takes the first free run from grain `before` on, or else the first of all.
- * GRAINS: the bank has no room. */
-static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
-                        uint64_t grains, uint64_t before)
+/* Takes the first free run of a word's bits from bit `before` on, or else the
+ * first of all. `is_split`: the word is that of a grain, which may no longer be
+ * split (0). GRAINS: there is no room. */
+static inline uint32_t run_take(const xyl_shm_pool_t *pool,
+                                _Atomic uint64_t *word, uint64_t length,
+                                uint64_t before, int is_split)
 {
-    _Atomic uint64_t *word = bank_word(pool, bank);
     uint64_t taken = xyl_shm_get(pool->shm, word), first;
 
     /* A swap fails only if another rank's swap has succeeded. */
     do {
-        first = find_run(taken | ((UINT64_C(1) << before) - 1), grains);
+        if (is_split && taken == 0)
+            return XYL_SHM_POOL_GRAINS;
+        first = find_run(taken | ((UINT64_C(1) << before) - 1), length);
         if (first == XYL_SHM_POOL_GRAINS)
-            first = find_run(taken, grains);
+            first = find_run(taken, length);
         if (first == XYL_SHM_POOL_GRAINS)
             return XYL_SHM_POOL_GRAINS;
     } while (!pool->shm->ops->swap(pool->shm, word, &taken,
-                                   taken | run_of((uint32_t)first, grains)));
+                                   taken | run_of((uint32_t)first, length)));
     return (uint32_t)first;
 }
 
@@ -168,8 +171,8 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
         if (grains > XYL_SHM_POOL_GRAINS)
             continue;
         assert(grains != 0);
-        at = take_of(pool, bank, grains,
-                     place % (XYL_SHM_POOL_GRAINS / grains) * grains);
+        at = run_take(pool, bank_word(pool, bank), grains,
+                      place % (XYL_SHM_POOL_GRAINS / grains) * grains, 0);
         if (at != XYL_SHM_POOL_GRAINS)
             return 1 + bank * XYL_SHM_POOL_GRAINS + at;
     }
@@ -224,22 +227,6 @@ static uint32_t part_name(uint32_t bank, uint32_t grain, uint32_t part)
     return FIRST_PART + (bank * XYL_SHM_POOL_GRAINS + grain) * PARTS + part;
 }
 
-/* Takes `parts` parts of a split grain; PARTS: there is no room. */
-static uint32_t take_of_grain(const xyl_shm_pool_t *pool,
-                              _Atomic uint64_t *word, uint64_t parts)
-{
-    uint64_t taken = xyl_shm_get(pool->shm, word);
-    uint32_t first;
-
-    do {
-        first = taken == 0 ? (uint32_t)PARTS : find_run(taken, parts);
-        if (first == PARTS)
-            return PARTS;
-    } while (!pool->shm->ops->swap(pool->shm, word, &taken,
-                                   taken | run_of(first, parts)));
-    return first;
-}
-
 /* Takes parts of a grain that is split already. 0: there is no room. */
 static uint32_t take_of_split(const xyl_shm_pool_t *pool, uint32_t bank,
                               size_t bytes)
@@ -252,7 +239,7 @@ static uint32_t take_of_split(const xyl_shm_pool_t *pool, uint32_t bank,
     grains = xyl_shm_get(pool->shm, bank_word(pool, bank));
     for (; grains != 0; grains &= grains - 1) {
         grain = (uint32_t)__builtin_ctzll(grains);
-        first = take_of_grain(pool, grain_word(pool, bank, grain), parts);
+        first = run_take(pool, grain_word(pool, bank, grain), parts, 0, 1);
         if (first != PARTS)
             return part_name(bank, grain, first);
     }
@@ -270,7 +257,7 @@ static uint32_t take_new(const xyl_shm_pool_t *pool, uint32_t bank,
 
     if (grains > XYL_SHM_POOL_GRAINS)
         return 0;
-    grain = take_of(pool, bank, grains, 0);
+    grain = run_take(pool, bank_word(pool, bank), grains, 0, 0);
     if (grain == XYL_SHM_POOL_GRAINS)
         return 0;
     if (!splits)
