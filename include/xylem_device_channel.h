@@ -206,17 +206,12 @@ xylem_device_channel_block_put(const xylem_device_channel_t *channel,
                                const void *data, uint32_t bytes, uint32_t round,
                                uint64_t tries)
 {
-#ifdef __CUDA_ARCH__
     int status = xylem_device_channel_block_room_(channel, round, tries);
 
     if (status == XYLEM_OK)
         xylem_device_put_lines_(channel, (const uint64_t *)data, bytes, round,
-                                xylem_device_thread_(),
-                                xylem_device_threads_());
+                                XYLEM_DEVICE_SELF_, XYLEM_DEVICE_THREADS_);
     return status;
-#else
-    return xylem_device_channel_put(channel, data, bytes, round, tries);
-#endif
 }
 
 XYLEM_DEVICE_FN_ int
@@ -224,20 +219,16 @@ xylem_device_channel_block_get(const xylem_device_channel_t *channel,
                                void *data, uint32_t bytes, uint32_t round,
                                uint64_t tries)
 {
-#ifdef __CUDA_ARCH__
     int status = xylem_device_get_lines_(channel, (uint64_t *)data, bytes,
-                                         round, xylem_device_thread_(),
-                                         xylem_device_threads_(), tries);
+                                         round, XYLEM_DEVICE_SELF_,
+                                         XYLEM_DEVICE_THREADS_, tries);
 
-    if (__syncthreads_or(status != XYLEM_OK))
+    if (XYLEM_DEVICE_ANY_(status != XYLEM_OK))
         return channel->slots == 0 ? XYLEM_ERR_INVALID_ARG
                                    : XYLEM_ERR_TIMED_OUT;
-    if (xylem_device_thread_() == 0)
+    if (XYLEM_DEVICE_SELF_ == 0)
         xylem_device_store_relaxed_(channel->tell, round);
     return XYLEM_OK;
-#else
-    return xylem_device_channel_get(channel, data, bytes, round, tries);
-#endif
 }
 
 #endif

@@ -468,18 +468,20 @@ XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
         __syncthreads();                                                       \
         return got_;                                                           \
     } while (0)
-static __device__ inline uint32_t xylem_device_thread_()
-{
-    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
-
-static __device__ inline uint32_t xylem_device_threads_()
-{
-    return blockDim.x * blockDim.y * blockDim.z;
-}
+#define XYLEM_DEVICE_SELF_                                                     \
+    (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z))
+#define XYLEM_DEVICE_THREADS_   (blockDim.x * blockDim.y * blockDim.z)
+#define XYLEM_DEVICE_MEET_()    __syncthreads()
+#define XYLEM_DEVICE_ANY_(what) __syncthreads_or(what)
+#define XYLEM_DEVICE_SHARED_    __shared__
 #else
 #define XYLEM_DEVICE_WARP_(call)  return (call)
 #define XYLEM_DEVICE_BLOCK_(call) return (call)
+#define XYLEM_DEVICE_SELF_        0
+#define XYLEM_DEVICE_THREADS_     1
+#define XYLEM_DEVICE_MEET_()      ((void)0)
+#define XYLEM_DEVICE_ANY_(what)   (what)
+#define XYLEM_DEVICE_SHARED_
 #endif
 
 XYLEM_DEVICE_FN_ int xylem_device_warp_post(const xylem_device_queue_t *queue,

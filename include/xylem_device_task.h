@@ -107,9 +107,8 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
 /* Called by the threads of the first warp: 1 if `what` is true in the first
  * thread. */
 #define XYLEM_DEVICE_FIRST_(self, what)                                        \
-    __any_sync(xylem_device_threads_() < 32                                    \
-                   ? (1u << xylem_device_threads_()) - 1                       \
-                   : 0xffffffffu,                                              \
+    __any_sync(XYLEM_DEVICE_THREADS_ < 32 ? (1u << XYLEM_DEVICE_THREADS_) - 1  \
+                                          : 0xffffffffu,                       \
                (self) == 0 && (what))
 #else
 #define XYLEM_DEVICE_FIRST_(self, what) (what)
@@ -170,16 +169,10 @@ XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
     const xylem_device_line_t none = {0, 0};
     xylem_device_line_t line = none;
     uint64_t said = 0, given = 0;
-    uint32_t i;
+    uint32_t self = XYLEM_DEVICE_SELF_, threads = XYLEM_DEVICE_THREADS_, i;
     int status;
-#ifdef __CUDA_ARCH__
-    __shared__ uint64_t shared_given;
-    __shared__ xylem_device_copy_t copy;
-    uint32_t self = xylem_device_thread_(), threads = xylem_device_threads_();
-#else
-    xylem_device_copy_t copy;
-    uint32_t self = 0, threads = 1;
-#endif
+    XYLEM_DEVICE_SHARED_ uint64_t shared_given;
+    XYLEM_DEVICE_SHARED_ xylem_device_copy_t copy;
 
     if (self == 0)
         said = xylem_device_come_(box);
@@ -187,16 +180,12 @@ XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
         if (self < 32)
             xylem_device_given_(box, xylem_device_next_(said), tries, self,
                                 &given, &line);
-#ifdef __CUDA_ARCH__
         if (self == 0)
             shared_given = given;
-        __syncthreads();
+        XYLEM_DEVICE_MEET_();
         given = shared_given;
-#endif
         if (given == 0 || (given >> 8 & 0xffff) == XYLEM_DEVICE_END_) {
-#ifdef __CUDA_ARCH__
-            __syncthreads(); /* all have read it: the call may be repeated */
-#endif
+            XYLEM_DEVICE_MEET_(); /* all have read it: the call may repeat */
             if (self == 0)
                 xylem_device_store_sys_(
                     &box->said, given == 0 ? said & ~(uint64_t)0xff
@@ -206,15 +195,11 @@ XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
         for (i = self; i < (given & 0xff); i += threads)
             copy.words[i] =
                 xylem_device_word_(box, given, i, i == self ? line : none);
-#ifdef __CUDA_ARCH__
-        __syncthreads();
-#endif
+        XYLEM_DEVICE_MEET_();
         status = (given >> 8 & 0xffff) < count
                      ? functions[given >> 8 & 0xffff](&copy.task)
                      : (int)XYLEM_ERR_INVALID_ARG;
-#ifdef __CUDA_ARCH__
-        __syncthreads();
-#endif
+        XYLEM_DEVICE_MEET_();
         if (self == 0) {
             said = xylem_device_said_(given, status, XYLEM_DEVICE_PRESENT_);
             xylem_device_store_sys_(&box->said, said);
