@@ -38,31 +38,27 @@ static xylem_status_t check_flags(const xylem_coll_args_t *args,
         args->flags & ~(XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE | orders);
 
     if (unknown != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: xylem %s has no flag %#" PRIx32, call,
-                        xylem_version(), unknown);
+        return xyl_refuse(call, "xylem %s has no flag %#" PRIx32,
+                          xylem_version(), unknown);
     if ((args->flags & XYLEM_FLAG_PARTS) != 0 && !t->has_segments)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: XYLEM_FLAG_PARTS: the input of %s is not cut into "
-                        "segments that could be released",
-                        call, t->name);
+        return xyl_refuse(call,
+                          "XYLEM_FLAG_PARTS: the input of %s is not cut into "
+                          "segments that could be released",
+                          t->name);
     if ((args->flags & orders) != 0 && !t->reduces)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: XYLEM_FLAG_%s: %s combines nothing", call,
-                        (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0
-                            ? "ARRIVAL_ORDER"
-                            : "REPRODUCIBLE",
-                        t->name);
+        return xyl_refuse(call, "XYLEM_FLAG_%s: %s combines nothing",
+                          (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0
+                              ? "ARRIVAL_ORDER"
+                              : "REPRODUCIBLE",
+                          t->name);
     if ((args->flags & orders) == orders)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: XYLEM_FLAG_ARRIVAL_ORDER and "
-                        "XYLEM_FLAG_REPRODUCIBLE: at most one of them",
-                        call);
+        return xyl_refuse(call, "XYLEM_FLAG_ARRIVAL_ORDER and "
+                                "XYLEM_FLAG_REPRODUCIBLE: at most one of them");
     if (args->on_segment != NULL && !t->has_segments)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: on_segment: the result of %s is not cut into "
-                        "segments; on_complete tells that it is there",
-                        call, t->name);
+        return xyl_refuse(call,
+                          "on_segment: the result of %s is not cut into "
+                          "segments; on_complete tells that it is there",
+                          t->name);
     return XYLEM_OK;
 }
 
@@ -78,8 +74,7 @@ static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
         if (xyl_array_get(array, args) == NULL &&
             (flags & array->needed_by) == array->needed_by &&
             xyl_array_matters(array, args, is_root))
-            return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: the array %s is NULL",
-                            call, array->name);
+            return xyl_refuse(call, "the array %s is NULL", array->name);
     return XYLEM_OK;
 }
 
@@ -108,18 +103,15 @@ static xylem_status_t check_varying(const xylem_team_t *team,
         return XYLEM_OK;
     if (args->send == NULL && xyl_args_sends(args, is_root) &&
         (sent != NULL ? has_any(sent, team->size) : args->count != 0))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: the send buffer is NULL and not all counts are 0",
-                        call);
+        return xyl_refuse(call,
+                          "the send buffer is NULL and not all counts are 0");
     if (t->reduces)
         received = &args->recv_counts[team->rank];
     if (args->recv == NULL && xyl_args_receives(args, is_root) &&
         (received != NULL ? has_any(received, t->reduces ? 1 : team->size)
                           : args->count != 0))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: the receive buffer is NULL and not all counts "
-                        "are 0",
-                        call);
+        return xyl_refuse(
+            call, "the receive buffer is NULL and not all counts are 0");
     return XYLEM_OK;
 }
 
@@ -131,14 +123,13 @@ static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
 
     if (args->send == XYLEM_IN_PLACE && t->sends != XYL_SIDE_NOBODY &&
         (by_recv || !xyl_side_matters(t->takes_in_place, is_root)))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: XYLEM_IN_PLACE %s", call,
-                        by_recv || t->takes_in_place == XYL_SIDE_NOBODY
-                            ? "cannot be the send buffer"
-                            : "is for the root only");
+        return xyl_refuse(call, "XYLEM_IN_PLACE %s",
+                          by_recv || t->takes_in_place == XYL_SIDE_NOBODY
+                              ? "cannot be the send buffer"
+                              : "is for the root only");
     if (args->recv == XYLEM_IN_PLACE_RECV && !(by_recv && is_root))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: XYLEM_IN_PLACE_RECV is for the root of a scatter",
-                        call);
+        return xyl_refuse(call,
+                          "XYLEM_IN_PLACE_RECV is for the root of a scatter");
     return XYLEM_OK;
 }
 
@@ -149,18 +140,14 @@ static xylem_status_t check_buffers(const xylem_coll_args_t *args, int sends,
     size_t received = args->recv_count != 0 ? args->recv_count : args->count;
 
     if (sends && args->send == NULL && args->count != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: the send buffer is NULL and count is %zu", call,
-                        args->count);
+        return xyl_refuse(call, "the send buffer is NULL and count is %zu",
+                          args->count);
     if (receives && args->recv == NULL && received != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: the receive buffer is NULL and count is %zu", call,
-                        received);
+        return xyl_refuse(call, "the receive buffer is NULL and count is %zu",
+                          received);
     if (sends && receives && args->send == args->recv && args->count != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: send and receive buffer are the same; say "
-                        "XYLEM_IN_PLACE",
-                        call);
+        return xyl_refuse(
+            call, "send and receive buffer are the same; say XYLEM_IN_PLACE");
     return XYLEM_OK;
 }
 
@@ -173,8 +160,7 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
     int is_root;
 
     if (args->coll >= XYLEM_COLL_COUNT)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
-                        call, (int)args->coll);
+        return xyl_refuse(call, "there is no collective %d", (int)args->coll);
     if (args->flags != 0 || args->on_segment != NULL)
         status = check_flags(args, call);
     t = xyl_coll_traits(args->coll);
@@ -199,16 +185,15 @@ static xylem_status_t check_tuning(const xylem_coll_args_t *args,
                                    const char *call)
 {
     if (args->tag > XYLEM_TAG_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: tag %u is beyond %d", call,
-                        args->tag, XYLEM_TAG_MAX);
+        return xyl_refuse(call, "tag %u is beyond %d", args->tag,
+                          XYLEM_TAG_MAX);
     if (args->recv_window > XYL_WINDOW_MAX ||
         (args->recv_window != 0 && args->send_window > args->recv_window) ||
         args->send_window > XYL_WINDOW_MAX)
-        return xyl_fail(
-            XYLEM_ERR_INVALID_ARG,
-            "%s: windows: send_window %u may not exceed recv_window %u, "
-            "nor this %d",
-            call, args->send_window, args->recv_window, XYL_WINDOW_MAX);
+        return xyl_refuse(call,
+                          "windows: send_window %u may not exceed recv_window "
+                          "%u, nor this %d",
+                          args->send_window, args->recv_window, XYL_WINDOW_MAX);
     return XYLEM_OK;
 }
 
@@ -220,11 +205,9 @@ static xylem_status_t check_size(const xylem_team_t *team,
     size_t blocks = xyl_args_blocks(args, team->size);
 
     if (args->count > (size_t)PTRDIFF_MAX / element_bytes / blocks)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: %zu elements of %zu bytes%s exceed the address "
-                        "space",
-                        call, args->count, element_bytes,
-                        blocks > 1 ? " in each block" : "");
+        return xyl_refuse(
+            call, "%zu elements of %zu bytes%s exceed the address space",
+            args->count, element_bytes, blocks > 1 ? " in each block" : "");
     return XYLEM_OK;
 }
 
@@ -237,21 +220,18 @@ static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
     size_t bytes = xylem_type_bytes(args->recv_type);
 
     if (bytes == 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: there is no type %" PRIu32 " to receive", call,
-                        args->recv_type);
+        return xyl_refuse(call, "there is no type %" PRIu32 " to receive",
+                          args->recv_type);
     if (t->reduces && args->recv_type != args->type)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: both sides of a reduction are of one type", call);
+        return xyl_refuse(call, "both sides of a reduction are of one type");
     if (!receives || xyl_coll_varies(args->coll))
         return XYLEM_OK;
     if (args->recv_count > (size_t)PTRDIFF_MAX / bytes ||
         args->recv_count * bytes != args->count * element_bytes)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: %zu elements of %zu bytes are sent and %zu of %zu "
-                        "bytes received",
-                        call, args->count, element_bytes, args->recv_count,
-                        bytes);
+        return xyl_refuse(
+            call,
+            "%zu elements of %zu bytes are sent and %zu of %zu bytes received",
+            args->count, element_bytes, args->recv_count, bytes);
     return XYLEM_OK;
 }
 
@@ -267,10 +247,11 @@ static xylem_status_t check_blocks(const xylem_team_t *team,
     for (i = 0; i < team->size; i++) {
         at = displs == NULL ? sum : displs[i];
         if (counts[i] > most || (counts[i] != 0 && at > most - counts[i]))
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "%s: block %" PRIu32 " of %" PRIu64
-                            " elements of %zu bytes exceeds the address space",
-                            call, i, counts[i], element_bytes);
+            return xyl_refuse(
+                call,
+                "block %" PRIu32 " of %" PRIu64
+                " elements of %zu bytes exceeds the address space",
+                i, counts[i], element_bytes);
         sum += counts[i];
     }
     return XYLEM_OK;
@@ -311,13 +292,11 @@ xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
     xylem_status_t status;
 
     if (t->has_root && args->root >= team->size)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: root %u is outside the team's %u ranks", call,
-                        args->root, team->size);
+        return xyl_refuse(call, "root %u is outside the team's %u ranks",
+                          args->root, team->size);
     element_bytes = xylem_type_bytes(args->type);
     if (element_bytes == 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no type %" PRIu32,
-                        call, args->type);
+        return xyl_refuse(call, "there is no type %" PRIu32, args->type);
     status = check_size(team, args, element_bytes, call);
     if (status == XYLEM_OK && args->recv_count != 0)
         status = check_recv_type(

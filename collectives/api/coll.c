@@ -242,11 +242,6 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
                : status;
 }
 
-static xylem_status_t no_request_out(const char *call)
-{
-    return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: request_out is NULL", call);
-}
-
 /* Another request may have the tag when all ranks have freed theirs. */
 static void tag_leave(xyl_operation_t *operation)
 {
@@ -300,9 +295,8 @@ xylem_status_t xylem_tag_suits(xylem_team_t *team,
         xyl_arguments_read(given, "xylem_tag_suits", &own, &args);
 
     if (status == XYLEM_OK && (args->tag == 0 || suits_out == NULL))
-        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
-                          "xylem_tag_suits: the call has no tag, or suits_out "
-                          "is NULL");
+        status = xyl_refuse("xylem_tag_suits",
+                            "the call has no tag, or suits_out is NULL");
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_tag_suits");
     if (status == XYLEM_OK)
@@ -325,7 +319,7 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
         xyl_arguments_read(given, "xylem_coll_init", &own, &args);
 
     if (status == XYLEM_OK && request_out == NULL)
-        return no_request_out("xylem_coll_init");
+        return xyl_refuse("xylem_coll_init", "request_out is NULL");
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_coll_init");
     if (status == XYLEM_OK)
@@ -346,10 +340,8 @@ static xylem_status_t check_without_request(const xylem_team_t *team,
         status = xyl_arguments_check_frame(team, args, call);
     if (status == XYLEM_OK && args->count != 0 &&
         xyl_coll_has_input(args->coll, xyl_args_is_root(args, team->rank)))
-        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
-                          "%s: request_out is NULL, so nobody could release "
-                          "the segments of XYLEM_FLAG_PARTS",
-                          call);
+        status = xyl_refuse(call, "request_out is NULL, so nobody could "
+                                  "release the segments of XYLEM_FLAG_PARTS");
     return status;
 }
 
@@ -365,7 +357,7 @@ xylem_status_t xylem_coll_start(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     if (request_out == NULL && (args->flags & XYLEM_FLAG_AUTOFREE) == 0)
-        return no_request_out("xylem_coll_start");
+        return xyl_refuse("xylem_coll_start", "request_out is NULL");
     if (request_out == NULL && (args->flags & XYLEM_FLAG_PARTS) != 0) {
         status = check_without_request(team, args, "xylem_coll_start");
         if (status != XYLEM_OK)
@@ -378,7 +370,7 @@ xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
                               const char *call, xylem_request_t **request_out)
 {
     return request_out != NULL ? plan_and_start(team, args, call, request_out)
-                               : no_request_out(call);
+                               : xyl_refuse(call, "request_out is NULL");
 }
 
 /* ---- blocking calls ---- */
@@ -518,10 +510,9 @@ xylem_status_t xylem_coll_run(xylem_team_t *team,
         return status;
     if ((args->flags & (XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE)) != 0 ||
         args->on_complete != NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_coll_run: what is waited for has no on_complete "
-                        "and neither XYLEM_FLAG_PARTS nor "
-                        "XYLEM_FLAG_AUTOFREE");
+        return xyl_refuse("xylem_coll_run",
+                          "what is waited for has no on_complete and neither "
+                          "XYLEM_FLAG_PARTS nor XYLEM_FLAG_AUTOFREE");
     is_short = args->flags == 0 && args->on_segment == NULL &&
                args->limit_s == 0 && !xyl_plan_args_say_more(args);
     return run_and_wait(team, args, "xylem_coll_run", is_short,

@@ -111,10 +111,10 @@ xylem_status_t xylem_peers_open(xylem_team_t *team, void *memory, size_t bytes,
         return status;
     if (peers == NULL || peers->struct_bytes < sizeof *peers ||
         team->size > XYLEM_PEERS_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_peers_open: peers is NULL, its struct_bytes is "
-                        "not set, or the team has more than %d ranks",
-                        XYLEM_PEERS_MAX);
+        return xyl_refuse("xylem_peers_open",
+                          "peers is NULL, its struct_bytes is not set, or the "
+                          "team has more than %d ranks",
+                          XYLEM_PEERS_MAX);
     *peers = (xylem_device_peers_t){.struct_bytes = sizeof *peers,
                                     .bytes = bytes,
                                     .rank = team->rank,
@@ -144,8 +144,7 @@ xylem_status_t xylem_peers_close(xylem_team_t *team,
         return status;
     if (peers == NULL || peers->struct_bytes < sizeof *peers ||
         peers->ranks > XYLEM_PEERS_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_peers_close: these are no peers");
+        return xyl_refuse("xylem_peers_close", "these are no peers");
     status = xylem_barrier(team);
     if (xyl_stream_steps_gpu(team->context, "xylem_peers_close", &exec,
                              &library) == XYLEM_OK) {

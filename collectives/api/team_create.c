@@ -241,8 +241,7 @@ xylem_status_t xylem_ticket_draw(xylem_context_t *context,
     if (status != XYLEM_OK)
         return status;
     if (ticket_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_ticket_draw: ticket_out is NULL");
+        return xyl_refuse("xylem_ticket_draw", "ticket_out is NULL");
     slot = xyl_context_slot_acquire(context);
     if (slot == XYL_TEAM_SLOTS)
         return xyl_fail(XYLEM_ERR_NO_RESOURCE,
@@ -274,8 +273,8 @@ xylem_status_t xylem_ticket_return(xylem_context_t *context,
         return status;
     if (ticket == NULL || !is_ticket(context, ticket) ||
         ticket->word[RANK] != context->rank)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_ticket_return: this is no ticket of this rank");
+        return xyl_refuse("xylem_ticket_return",
+                          "this is no ticket of this rank");
     xyl_context_slot_release(context, ticket_slot(ticket));
     if (ticket_has_place(ticket))
         xyl_node_place_return(context);
@@ -292,17 +291,16 @@ static xylem_status_t check_tickets(const xylem_context_t *context,
 
     if (tickets == NULL || team_out == NULL || rank >= count ||
         count > context->ranks)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_team_create: %u tickets, rank %u: tickets or "
-                        "team_out is NULL, or a number is out of range",
-                        count, rank);
+        return xyl_refuse("xylem_team_create",
+                          "%u tickets, rank %u: tickets or team_out is NULL, "
+                          "or a number is out of range",
+                          count, rank);
     for (i = 0; i < count; i++)
         if (!is_ticket(context, &tickets[i]) ||
             (tickets[i].word[RANK] == context->rank) != (i == rank))
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "xylem_team_create: number %u is no ticket, or "
-                            "this rank's in the wrong place",
-                            i);
+            return xyl_refuse(
+                "xylem_team_create",
+                "number %u is no ticket, or this rank's in the wrong place", i);
     return XYLEM_OK;
 }
 
@@ -349,7 +347,7 @@ static xylem_status_t team_call_check(xylem_team_t *parent,
     if (status != XYLEM_OK || (team_out != NULL && request_out != NULL))
         return status;
     xyl_compose_refuse(parent, XYLEM_ERR_INVALID_ARG);
-    return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+    return xyl_refuse(call, "an output is NULL");
 }
 
 xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
@@ -393,10 +391,10 @@ static xylem_status_t find_in_subset(const xylem_team_t *parent,
     *position_out = XYLEM_COLOR_NONE;
     for (i = 0; i < count && status == XYLEM_OK; i++) {
         if (ranks[i] >= parent->size || seen[ranks[i]]) {
-            status = xyl_fail(XYLEM_ERR_INVALID_ARG,
-                              "xylem_team_subset: rank %u is listed twice or "
-                              "outside the parent's %u ranks",
-                              ranks[i], parent->size);
+            status = xyl_refuse(
+                "xylem_team_subset",
+                "rank %u is listed twice or outside the parent's %u ranks",
+                ranks[i], parent->size);
             continue;
         }
         seen[ranks[i]] = 1;
@@ -418,8 +416,7 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
     if (status != XYLEM_OK)
         return status;
     if (ranks == NULL || count == 0)
-        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
-                          "xylem_team_subset: the list of ranks is empty");
+        status = xyl_refuse("xylem_team_subset", "the list of ranks is empty");
     else
         status = find_in_subset(parent, ranks, count, &position);
     if (status != XYLEM_OK) {

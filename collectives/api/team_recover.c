@@ -15,7 +15,7 @@ static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status == XYLEM_OK && out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+        return xyl_refuse(call, "an output is NULL");
     return status == XYLEM_OK ? xyl_context_may_block(team->context, call)
                               : status;
 }

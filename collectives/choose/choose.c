@@ -176,15 +176,14 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
         return XYLEM_OK;
     if (!xyl_algorithm_parse(args->coll, args->algorithm, &decision->named,
                              why))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: algorithm '%s': %s; docs/algorithms.md lists all",
-                        name, args->algorithm, why);
+        return xyl_refuse(name,
+                          "algorithm '%s': %s; docs/algorithms.md lists all",
+                          args->algorithm, why);
     decision->by = "asked for by the call";
     asked.radix = decision->named.radix;
     if (decision->named.algorithm != NULL &&
         !xyl_algorithm_fits(decision->named.algorithm, &asked, &missing))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: algorithm %s %s", name,
-                        args->algorithm, missing);
+        return xyl_refuse(name, "algorithm %s %s", args->algorithm, missing);
     return XYLEM_OK;
 }
 

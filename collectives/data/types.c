@@ -245,8 +245,7 @@ static xylem_status_t type_call_check(const xylem_context_t *context,
     if (type_out == NULL)
         missing = "type_out";
     if (status == XYLEM_OK && missing != NULL)
-        status =
-            xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: %s is NULL", call, missing);
+        status = xyl_refuse(call, "%s is NULL", missing);
     return status;
 }
 

@@ -74,9 +74,8 @@ xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
     if (status != XYLEM_OK)
         return status;
     if (fn == NULL || op_out == NULL || (flags & ~XYLEM_OP_COMMUTATIVE) != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_op_create: fn or op_out is NULL, or a flag is "
-                        "unknown");
+        return xyl_refuse("xylem_op_create",
+                          "fn or op_out is NULL, or a flag is unknown");
     user_ops = user_ops_of(context);
     pthread_mutex_lock(&context->lock);
     for (i = 0; i < XYL_USER_OPS_MAX; i++)

@@ -256,23 +256,18 @@ static xylem_status_t task_args_check(const xylem_tasks_t *tasks,
         XYLEM_FLAG_RAN | XYLEM_FLAG_NO_WAIT | XYLEM_FLAG_AUTOFREE;
 
     if (args->rank >= tasks->team->size)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: rank %u is outside the team's %u ranks", call,
-                        args->rank, tasks->team->size);
+        return xyl_refuse(call, "rank %u is outside the team's %u ranks",
+                          args->rank, tasks->team->size);
     if (args->args_bytes > XYLEM_TASK_ARGS_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: %zu bytes of arguments; %d at most, more is a "
-                        "payload",
-                        call, args->args_bytes, XYLEM_TASK_ARGS_MAX);
+        return xyl_refuse(
+            call, "%zu bytes of arguments; %d at most, more is a payload",
+            args->args_bytes, XYLEM_TASK_ARGS_MAX);
     if ((args->args == NULL && args->args_bytes != 0) ||
         (args->payload == NULL && args->payload_bytes != 0))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: args or payload is NULL, but not its bytes", call);
+        return xyl_refuse(call, "args or payload is NULL, but not its bytes");
     if ((args->flags & ~flags) != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: there is no flag %#x for "
-                        "tasks",
-                        call, args->flags & ~flags);
+        return xyl_refuse(call, "there is no flag %#x for tasks",
+                          args->flags & ~flags);
     return XYLEM_OK;
 }
 
@@ -310,7 +305,7 @@ xylem_status_t xylem_task_start(xylem_tasks_t *tasks,
     if (status != XYLEM_OK)
         return status;
     if (request_out == NULL && (args.flags & XYLEM_FLAG_AUTOFREE) == 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: request_out is NULL", name);
+        return xyl_refuse(name, "request_out is NULL");
     return start(tasks, &args, name, request_out);
 }
 

@@ -110,10 +110,10 @@ static xylem_status_t args_read(const xylem_kernel_args_t *given,
     }
     args->streams += args->streams == 0;
     if (args->function == NULL || args->streams > STREAMS_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_kernel_create: the function is NULL, or there "
-                        "are more than %u streams",
-                        STREAMS_MAX);
+        return xyl_refuse(
+            "xylem_kernel_create",
+            "the function is NULL, or there are more than %u streams",
+            STREAMS_MAX);
     return XYLEM_OK;
 }
 
@@ -138,8 +138,7 @@ xylem_status_t xylem_kernel_create(xylem_context_t *context,
     xylem_status_t status = xyl_context_check(context, "xylem_kernel_create");
 
     if (status == XYLEM_OK && kernel_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_kernel_create: kernel_out is NULL");
+        return xyl_refuse("xylem_kernel_create", "kernel_out is NULL");
     if (status != XYLEM_OK)
         return status;
     kernel = calloc(1, sizeof *kernel);
@@ -183,9 +182,8 @@ xylem_status_t xylem_kernel_entry(xylem_kernel_t *kernel,
     if (status != XYLEM_OK)
         return status;
     if (entry == NULL || entry->struct_bytes < sizeof *entry)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_kernel_entry: the entry is NULL or its "
-                        "struct_bytes is not set");
+        return xyl_refuse("xylem_kernel_entry",
+                          "the entry is NULL or its struct_bytes is not set");
     entry->run = NULL;
     entry->place = kernel_place;
     entry->hand_over = kernel_hand_over;

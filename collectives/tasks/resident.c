@@ -295,11 +295,10 @@ static xylem_status_t resident_args_read(const xylem_resident_args_t *given,
     if (args->workers > WORKERS_MAX || args->functions == 0 ||
         args->functions > FUNCTIONS_MAX ||
         (uintptr_t)args->memory % BOX_ALIGN != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_resident_create: more than %d workers, no "
-                        "functions or more than %d, or memory that is not "
-                        "aligned to %d bytes",
-                        WORKERS_MAX, FUNCTIONS_MAX, BOX_ALIGN);
+        return xyl_refuse("xylem_resident_create",
+                          "more than %d workers, no functions or more than %d, "
+                          "or memory that is not aligned to %d bytes",
+                          WORKERS_MAX, FUNCTIONS_MAX, BOX_ALIGN);
     return XYLEM_OK;
 }
 
@@ -371,8 +370,7 @@ xylem_status_t xylem_resident_create(xylem_context_t *context,
     xylem_status_t status = xyl_context_check(context, "xylem_resident_create");
 
     if (status == XYLEM_OK && resident_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_resident_create: resident_out is NULL");
+        return xyl_refuse("xylem_resident_create", "resident_out is NULL");
     if (status == XYLEM_OK)
         status = resident_args_read(given, &args);
     if (status != XYLEM_OK)
@@ -417,9 +415,8 @@ xylem_status_t xylem_resident_queue(const xylem_resident_t *resident,
     if (status != XYLEM_OK)
         return status;
     if (queue == NULL || queue->struct_bytes < sizeof *queue)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_resident_queue: the queue is NULL or its "
-                        "struct_bytes is not set");
+        return xyl_refuse("xylem_resident_queue",
+                          "the queue is NULL or its struct_bytes is not set");
     *queue = resident->queue;
     return XYLEM_OK;
 }
@@ -434,10 +431,10 @@ xylem_status_t xylem_resident_entry(xylem_resident_t *resident,
         return status;
     if (entry == NULL || entry->struct_bytes < sizeof *entry ||
         function >= resident->function_count)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_resident_entry: the entry is NULL, its "
-                        "struct_bytes is not set, or there is no function %u",
-                        function);
+        return xyl_refuse("xylem_resident_entry",
+                          "the entry is NULL, its struct_bytes is not set, or "
+                          "there is no function %u",
+                          function);
     entry->run = NULL;
     entry->place = resident->exec != NULL ? resident_place : NULL;
     entry->hand_over = resident_hand_over;

@@ -163,9 +163,8 @@ xylem_status_t xylem_tasks_revoke(xylem_tasks_t *tasks, uint32_t index)
     if (index < tasks->entry_count)
         return entry_revoke(&tasks->entries[index]);
     if (index != XYLEM_TASK_ALL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_tasks_revoke: there is no entry %u of %u", index,
-                        tasks->entry_count);
+        return xyl_refuse("xylem_tasks_revoke", "there is no entry %u of %u",
+                          index, tasks->entry_count);
     for (i = 0; i < tasks->entry_count; i++)
         if (entry_revoke(&tasks->entries[i]) != XYLEM_OK)
             status = XYLEM_IN_PROGRESS;

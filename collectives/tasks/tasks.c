@@ -169,8 +169,7 @@ xylem_status_t xylem_tasks_iclose(xylem_tasks_t *tasks,
                                   xylem_request_t **request_out)
 {
     if (request_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_tasks_iclose: request_out is NULL");
+        return xyl_refuse("xylem_tasks_iclose", "request_out is NULL");
     return close_begin(tasks, "xylem_tasks_iclose", request_out);
 }
 
@@ -229,13 +228,12 @@ static xylem_status_t check_entry(const xylem_task_entry_t *entry, uint32_t i)
     if (entry->args_min > entry->args_max ||
         entry->args_max > XYLEM_TASK_ARGS_MAX ||
         entry->payload_min > entry->payload_max)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_tasks_open: entry %u takes %zu to %zu bytes of "
-                        "arguments, of which there are %d at most, and %zu to "
-                        "%zu of payload",
-                        i, entry->args_min, entry->args_max,
-                        XYLEM_TASK_ARGS_MAX, entry->payload_min,
-                        entry->payload_max);
+        return xyl_refuse(
+            "xylem_tasks_open",
+            "entry %u takes %zu to %zu bytes of arguments, of which there are "
+            "%d at most, and %zu to %zu of payload",
+            i, entry->args_min, entry->args_max, XYLEM_TASK_ARGS_MAX,
+            entry->payload_min, entry->payload_max);
     return XYLEM_OK;
 }
 
@@ -281,11 +279,11 @@ static xylem_status_t params_read(const xylem_tasks_params_t *given,
     if (params->credits > XYLEM_TASK_CREDITS_MAX ||
         params->entry_count > ENTRIES_MAX ||
         (params->entries == NULL && params->entry_count != 0))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_tasks_open: %u credits (at most %d), %u entries "
-                        "(at most %d), or entries is NULL",
-                        params->credits, XYLEM_TASK_CREDITS_MAX,
-                        params->entry_count, ENTRIES_MAX);
+        return xyl_refuse("xylem_tasks_open",
+                          "%u credits (at most %d), %u entries (at most %d), "
+                          "or entries is NULL",
+                          params->credits, XYLEM_TASK_CREDITS_MAX,
+                          params->entry_count, ENTRIES_MAX);
     return XYLEM_OK;
 }
 
@@ -389,7 +387,7 @@ static xylem_status_t open_begin(xylem_team_t *team,
     xylem_status_t status;
 
     if (tasks_out == NULL || request_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+        return xyl_refuse(call, "an output is NULL");
     status = open_create(team, given, tasks_out, request_out);
     if (status != XYLEM_OK)
         xyl_compose_refuse(team, status);

@@ -12,6 +12,12 @@
 #define xyl_fail(status, ...)                                                  \
     (xyl_status_explain(__VA_ARGS__), xyl_log_failure(status))
 
+/* Fails with XYLEM_ERR_INVALID_ARG: xyl_refuse(call, format, ...) puts the name
+ * of the public function before the text, a literal. */
+#define xyl_refuse(call, ...) xyl_refuse_as(call, __VA_ARGS__, "")
+#define xyl_refuse_as(call, format, ...)                                       \
+    xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: " format "%s", call, __VA_ARGS__)
+
 /* The same without a message in the log: for a failure that has happened
  * before, or on another thread. */
 #define xyl_explain(status, ...) (xyl_status_explain(__VA_ARGS__), (status))
