@@ -305,6 +305,8 @@ static const xyl_algorithm_t *
 choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
                const xyl_query_t *query, const xyl_choice_t *choice)
 {
+    const xyl_algorithm_t *named =
+        choice->within_up != NULL ? choice->within_up : choice->within_down;
     xyl_query_t level = *query;
     xyl_problem_t problem;
     const xyl_candidate_t *found;
@@ -317,10 +319,8 @@ choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
     xyl_device_outline_level(team, args, XYL_MEMORY_GPUS, &problem);
     if (!problem.on_device)
         return NULL;
-    if (choice->within_up != NULL)
-        return xyl_entry_does_levels(choice->within_up, args->coll)
-                   ? choice->within_up
-                   : NULL;
+    if (named != NULL)
+        return xyl_entry_does_levels(named, args->coll) ? named : NULL;
     level.team = XYL_TEAM_BOARD;
     level.ranks = level.node_ranks = problem.ranks;
     level.nodes = 1;

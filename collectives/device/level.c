@@ -1,12 +1,15 @@
-/* The levels within a node of a reduce or allreduce on several nodes, if the
- * node's ranks have their buffers in memory of GPUs that reach one another. For
- * each segment a lane's leader begins two kernels. The first one combines the
- * inputs of all seats where they lie, into pinned memory, which the stages
- * between nodes read. The second one copies the result of these stages to all
- * seats that get it.
+/* The levels within a node of a broadcast, reduce or allreduce on several
+ * nodes, if the node's ranks have their buffers in memory of GPUs that reach
+ * one another. For each segment a lane's leader begins two kernels. The first
+ * one combines the inputs of all seats where they lie, into pinned memory,
+ * which the stages between nodes read. The second one copies the result of
+ * these stages to all seats that get it.
  *
  *   gpu up ──▶ net up ──▶ net down ──▶ gpu down            directly
- *   gpu up ──▶ mirror ──▶ node ──▶ net ... node ──▶ mirror  else
+ *   entry ──▶ mirror ──▶ node ──▶ net ... node ──▶ mirror   else
+ *
+ * In a broadcast the first kernel reads the root's buffer alone, and the second
+ * one of the root's node reads it, too. Other nodes have only the second one.
  *
  * Copies from the GPUs, the net and copies to the GPUs go on side by side: no
  * segment waits for another, and at most as many kernels of a lane are under
@@ -15,7 +18,9 @@
  *
  * A node stage publishes each seat's offer (plan.h) with some words. When all
  * seats of the node have come, each decides whether the node goes directly: the
- * stages of the other way are left out of the run. No other node need know.
+ * stages of the other way are left out of the run. No other node need know. A
+ * broadcast's way to the net is decided as soon as the root and the leader have
+ * come, so a seat that is late holds up its own node alone.
  * From then on a rank waits only for what it needs: a seat for the words of
  * leaders, which count segments whose inputs are read, and whose results are
  * written. There is no barrier. */
@@ -23,6 +28,7 @@
 
 #include "collectives/data/limits.h"
 #include "collectives/device/plan.h"
+#include "collectives/device/reach.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
@@ -39,8 +45,9 @@ enum {
  * own. All but `is_settled` are set by leaders. */
 typedef struct words {
     _Atomic uint64_t is_settled;
-    /* Segments of each lane: those read, and those written. */
-    _Atomic uint64_t ended[2 * XYL_LANES_MAX];
+    /* Segments of each lane that kernels up have read, and that kernels down
+     * have read and written. */
+    _Atomic uint64_t read[XYL_LANES_MAX], written[XYL_LANES_MAX];
 } words_t;
 
 enum {
@@ -52,13 +59,17 @@ enum {
 
 typedef struct level level_t;
 
-/* A lane's stage in one direction. */
+/* The stages of a lane. ENTRY holds the input back until the node's way is
+ * known, and then passes it to the stages of mirrors, or drops it. */
+typedef enum position { ENTRY, UP, DOWN, POSITIONS } position_t;
+
 typedef struct level_stage {
     xyl_stage_t stage;
     level_t *level;
     uint32_t lane;
-    int is_down;
+    position_t position;
     char *memory;     /* the message, where the stages between nodes have it */
+    int is_open;      /* 1: kernels may begin */
     uint64_t *there;  /* bits: input is there, and nothing has begun */
     uint64_t *over;   /* bits: a kernel has ended */
     uint64_t begun;   /* all segments below have begun */
@@ -72,13 +83,12 @@ typedef struct level_stage {
 } level_stage_t;
 
 typedef struct lane {
-    uint32_t leader;          /* seat */
-    level_stage_t *up, *down; /* down NULL: the seat writes no results */
-    /* The leader has these stages between nodes. If the node does not go
-     * directly, `behind_net` follows the last one, and `behind_up` follows
-     * `up`. */
-    xyl_stage_t *net_first, *net_last, *behind_net;
-    xyl_stage_t *behind_up;
+    uint32_t leader; /* seat */
+    /* NULL: there is no such stage. All seats have ENTRY. */
+    level_stage_t *at[POSITIONS];
+    /* The leader has these stages between nodes. If kernels bring the net no
+     * input, `before_net` does; if none take its results, `behind_net` does. */
+    xyl_stage_t *net_first, *net_last, *before_net, *behind_net;
 } lane_t;
 
 struct level {
@@ -91,7 +101,8 @@ struct level {
     int is_unsuited;  /* segments go singly to or from the user, or a stage
                          cannot be left out */
     int is_started, is_settled; /* this run */
-    uint32_t come;              /* seats, in their order */
+    int is_fed;    /* this run: what brings the nets their input is known */
+    uint32_t come; /* seats, in their order */
 };
 
 static level_stage_t *self(xyl_stage_t *stage)
@@ -105,51 +116,97 @@ static words_t *words_of(const level_t *level, uint32_t seat)
                                WORDS_AT);
 }
 
+static _Atomic uint64_t *word_of(words_t *words, uint32_t lane,
+                                 position_t position)
+{
+    return position == UP ? &words->read[lane] : &words->written[lane];
+}
+
 static int leads(const level_t *level, const lane_t *lane)
 {
     return lane->leader == level->seats.rank;
 }
 
+static int is_bcast(const level_t *level)
+{
+    return level->plan.problem.coll == XYLEM_COLL_BCAST;
+}
+
+/* 1: the call has a root, on this node. */
+static int has_root(const level_t *level)
+{
+    return level->plan.problem.root != UINT32_MAX;
+}
+
 /* ---- kernels ---- */
 
-static xyl_cuda_combine_t *combine_of(const level_stage_t *up, uint32_t kernel,
-                                      uint64_t index)
+/* 1: the stage's kernels read the seat's buffer. Of a broadcast they read the
+ * root's; the other offers may not be there yet. */
+static int reads_seat(const level_stage_t *stage, uint32_t seat)
 {
-    const xyl_device_plan_t *plan = &up->level->plan;
-    xyl_cuda_combine_t *combine = &up->combine[kernel];
+    const xyl_problem_t *problem = &stage->level->plan.problem;
+
+    return is_bcast(stage->level) ? seat == problem->root
+                                  : stage->position == UP;
+}
+
+/* 1: the stage's kernels write the seat's buffer. */
+static int writes_seat(const level_stage_t *stage, uint32_t seat)
+{
+    return stage->position == DOWN &&
+           xyl_device_offer(&stage->level->plan, seat)->result_bytes != 0;
+}
+
+static xyl_cuda_combine_t *combine_of(const level_stage_t *stage,
+                                      uint32_t kernel, uint64_t index)
+{
+    const xyl_device_plan_t *plan = &stage->level->plan;
+    xyl_cuda_combine_t *combine = &stage->combine[kernel];
 
     combine->op = plan->op;
     combine->type = plan->type;
-    combine->count = xyl_stage_length(&up->stage, index) / plan->element_bytes;
+    combine->count =
+        xyl_stage_length(&stage->stage, index) / xylem_type_bytes(plan->type);
     combine->blocks = (uint32_t)xyl_limits_of(plan->context)->device_blocks;
     combine->inputs = combine->results = 0;
     return combine;
 }
 
-/* Adds where the segment lies in each seat's input, or in each result. 0: a
+/* Adds where the segment lies in a buffer of the seat's. 0: the memory cannot
+ * be opened. */
+static int add_seat(const level_stage_t *stage, uint64_t index, uint32_t seat,
+                    int is_result, xyl_cuda_combine_t *combine)
+{
+    const xyl_device_plan_t *plan = &stage->level->plan;
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, seat);
+    char *opened = xyl_device_operand(
+        plan, seat, is_result ? &offer->result : &offer->input);
+
+    if (opened == NULL)
+        return 0;
+    opened += xyl_stage_at(&stage->stage, index);
+    if (is_result)
+        combine->result[combine->results++] = opened;
+    else
+        combine->input[combine->inputs++] = opened;
+    return 1;
+}
+
+/* Adds the buffers of all seats that the kernel reads, and that it writes. 0: a
  * seat's memory cannot be opened. */
 static int add_seats(const level_stage_t *stage, uint64_t index,
                      xyl_cuda_combine_t *combine)
 {
-    const xyl_device_plan_t *plan = &stage->level->plan;
-    size_t at = xyl_stage_at(&stage->stage, index);
-    uint32_t seat;
+    uint32_t seat, seats = stage->level->plan.problem.ranks;
+    int is_open = 1;
 
-    for (seat = 0; seat < plan->problem.ranks; seat++) {
-        const xyl_device_offer_t *offer = xyl_device_offer(plan, seat);
-        char *opened;
-        if (stage->is_down && offer->result_bytes == 0)
-            continue;
-        opened = xyl_device_operand(
-            plan, seat, stage->is_down ? &offer->result : &offer->input);
-        if (opened == NULL)
-            return 0;
-        if (stage->is_down)
-            combine->result[combine->results++] = opened + at;
-        else
-            combine->input[combine->inputs++] = opened + at;
+    for (seat = 0; is_open && seat < seats; seat++) {
+        if (reads_seat(stage, seat))
+            is_open = add_seat(stage, index, seat, 0, combine);
+        if (is_open && writes_seat(stage, seat))
+            is_open = add_seat(stage, index, seat, 1, combine);
     }
-    return 1;
+    return is_open;
 }
 
 static void kernel_begin(level_stage_t *stage, uint32_t kernel, uint64_t index)
@@ -157,6 +214,7 @@ static void kernel_begin(level_stage_t *stage, uint32_t kernel, uint64_t index)
     const xyl_device_plan_t *plan = &stage->level->plan;
     xyl_cuda_combine_t *combine = combine_of(stage, kernel, index);
     char *memory = xyl_stage_place(&stage->stage, index, stage->memory);
+    int is_down = stage->position == DOWN;
 
     stage->index[kernel] = index;
     if (!add_seats(stage, index, combine)) {
@@ -164,13 +222,12 @@ static void kernel_begin(level_stage_t *stage, uint32_t kernel, uint64_t index)
                               xyl_device_unopened(plan));
         return;
     }
-    if (stage->is_down)
+    if (combine->inputs == 0)
         combine->input[combine->inputs++] = memory;
-    else
+    if (!is_down)
         combine->result[combine->results++] = memory;
     xyl_cuda_combine_begin(plan->exec, &stage->works[kernel].work, plan->device,
-                           stage->is_down ? XYL_CUDA_IN : XYL_CUDA_OUT,
-                           combine);
+                           is_down ? XYL_CUDA_IN : XYL_CUDA_OUT, combine);
     (void)xyl_stage_worked(&stage->stage, 0);
 }
 
@@ -197,7 +254,6 @@ static void kernels_begin(level_stage_t *stage)
 static void tell(level_stage_t *stage)
 {
     const level_t *level = stage->level;
-    words_t *words = words_of(level, level->seats.rank);
     uint64_t told = stage->told;
 
     while (told < stage->stage.count && xyl_bits_test(stage->over, told))
@@ -205,9 +261,10 @@ static void tell(level_stage_t *stage)
     if (told == stage->told)
         return;
     stage->told = told;
-    xyl_node_stage_set(
-        level->names, &words->ended[2 * stage->lane + (uint32_t)stage->is_down],
-        told);
+    xyl_node_stage_set(level->names,
+                       word_of(words_of(level, level->seats.rank), stage->lane,
+                               stage->position),
+                       told);
 }
 
 static void stage_check(level_stage_t *stage)
@@ -246,6 +303,7 @@ static void level_start(xyl_stage_t *stage)
     memset(own->there, 0, bytes);
     memset(own->over, 0, bytes);
     own->begun = own->ended = own->told = 0;
+    own->is_open = 0;
     own->idle = level->kernels;
     for (i = 0; i < level->kernels; i++)
         own->kernel[i] = i;
@@ -255,42 +313,64 @@ static void level_start(xyl_stage_t *stage)
     stage->operation->request.context->engine.polled++;
 }
 
-/* Lets the segments that are there go on, once the node's way is known. */
-static void level_go_on(level_stage_t *stage)
+static void segment_pass(level_stage_t *stage, uint64_t index)
 {
-    const level_t *level = stage->level;
+    xyl_bits_clear(stage->there, index);
+    stage->ended++;
+    xyl_stage_emit(&stage->stage, index);
+}
+
+/* Lets kernels begin. No stage comes before those that read buffers of seats:
+ * all segments are there. */
+static void stage_open(level_stage_t *stage)
+{
     uint64_t index;
 
-    if (level->plan.is_direct && leads(level, &level->lanes[stage->lane])) {
-        kernels_begin(stage);
-        stage_check(stage);
-        return;
-    }
-    for (index = 0; index < stage->stage.count; index++) {
-        if (!xyl_bits_test(stage->there, index))
-            continue;
-        xyl_bits_clear(stage->there, index);
-        stage->ended++;
-        if (!level->plan.is_direct)
-            xyl_stage_emit(&stage->stage, index);
-    }
+    stage->is_open = 1;
+    for (index = 0; stage->stage.inputs == 0 && index < stage->stage.count;
+         index++)
+        xyl_bits_set(stage->there, index);
+    kernels_begin(stage);
     stage_check(stage);
+}
+
+static int is_over(const level_stage_t *stage)
+{
+    return stage == NULL || stage->stage.is_complete;
+}
+
+/* The node's way is known: kernels begin, or the segments go on to the stages
+ * of mirrors, or the stage has nothing to do. */
+static void stage_settle(level_stage_t *stage)
+{
+    uint64_t index;
+    int is_direct;
+
+    /* Its segments may have come while an earlier stage passed its own. */
+    if (is_over(stage))
+        return;
+    is_direct = stage->level->plan.is_direct;
+    if (is_direct && stage->position == DOWN) {
+        stage_open(stage);
+    } else if (is_direct || stage->stage.inputs == 0) {
+        xyl_stage_complete(&stage->stage);
+    } else {
+        for (index = 0; index < stage->stage.count; index++)
+            if (xyl_bits_test(stage->there, index))
+                segment_pass(stage, index);
+        stage_check(stage);
+    }
 }
 
 static void level_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     level_stage_t *own = self(stage);
-    const level_t *level = own->level;
 
     xyl_bits_set(own->there, index);
-    if (level->is_settled && level->plan.is_direct &&
-        leads(level, &level->lanes[own->lane])) {
+    if (own->is_open) {
         kernels_begin(own);
-    } else if (level->is_settled) {
-        xyl_bits_clear(own->there, index);
-        own->ended++;
-        if (!level->plan.is_direct)
-            xyl_stage_emit(stage, index);
+    } else if (own->level->is_settled) {
+        segment_pass(own, index);
         stage_check(own);
     }
 }
@@ -306,21 +386,80 @@ static void level_bind(xyl_stage_t *stage, const void *reads, void *writes)
     self(stage)->memory = memory.plain;
 }
 
-static const xyl_stage_ops_t up_ops = {
-    .name = "gpu up",
-    .start = level_start,
-    .segment_ready = level_segment_ready,
-    .bind = level_bind,
-};
-
-static const xyl_stage_ops_t down_ops = {
-    .name = "gpu down",
-    .start = level_start,
-    .segment_ready = level_segment_ready,
-    .bind = level_bind,
+/* One for each position. */
+static const xyl_stage_ops_t level_ops[POSITIONS] = {
+#define LEVEL_OPS(text)                                                        \
+    {                                                                          \
+        .name = (text), .start = level_start,                                  \
+        .segment_ready = level_segment_ready, .bind = level_bind,              \
+    }
+    [ENTRY] = LEVEL_OPS("gpu entry"),
+    [UP] = LEVEL_OPS("gpu up"),
+    [DOWN] = LEVEL_OPS("gpu down"),
+#undef LEVEL_OPS
 };
 
 /* ---- which way ---- */
+
+/* 1: the lane's leader can read the root's buffer, so that its kernels bring
+ * the net its input, whatever the other seats have. Both seats have come, and
+ * find the same. */
+static int pair_is_direct(const level_t *level, const lane_t *lane)
+{
+    const xyl_device_plan_t *plan = &level->plan;
+    const xyl_device_offer_t *root, *leader;
+
+    if (!has_root(level))
+        return 0;
+    root = xyl_device_offer(plan, plan->problem.root);
+    leader = xyl_device_offer(plan, lane->leader);
+    return root->kind == XYL_DEVICE_GPU && !root->is_bad &&
+           leader->kind == XYL_DEVICE_GPU && !leader->is_bad &&
+           (leader == root || leader->result_bytes == root->input_bytes) &&
+           xyl_device_offer_reaches(leader, root->gpu);
+}
+
+/* 1: kernels bring the net its input. */
+static int is_fed(const level_t *level, const lane_t *lane)
+{
+    return is_bcast(level) ? pair_is_direct(level, lane)
+                           : level->plan.is_direct;
+}
+
+/* Connects the net of a lane that this seat leads to what brings its input, and
+ * lets the kernels up begin. */
+static void lane_feed(const level_t *level, const lane_t *lane)
+{
+    level_stage_t *up = lane->at[UP];
+    int fed = is_fed(level, lane);
+
+    if (up == NULL)
+        return;
+    up->stage.next = fed ? lane->net_first : NULL;
+    if (is_bcast(level)) {
+        lane->before_net->next = fed ? lane->behind_net : lane->net_first;
+        lane->net_last->next = fed ? NULL : lane->behind_net;
+    }
+    if (fed)
+        stage_open(up);
+    else
+        xyl_stage_complete(&up->stage);
+}
+
+/* At most once per run, as soon as the offers are there that it depends on. */
+static void lanes_feed(level_t *level)
+{
+    uint32_t i;
+
+    if (level->is_fed)
+        return;
+    level->is_fed = 1;
+    if (is_bcast(level) && has_root(level))
+        xyl_device_forget_freed(&level->plan, level->plan.problem.root);
+    for (i = 0; i < level->lane_count; i++)
+        if (leads(level, &level->lanes[i]))
+            lane_feed(level, &level->lanes[i]);
+}
 
 /* Leaves out the stages of the other way, and connects those of this one. */
 static void way_set(const level_t *level)
@@ -330,13 +469,9 @@ static void way_set(const level_t *level)
     uint32_t i;
 
     for (i = 0; i < level->lane_count; i++) {
-        lane_t *lane = &level->lanes[i];
-        int is_net = lane->net_first != NULL && is_direct;
-        lane->up->stage.next = is_net ? lane->net_first : lane->behind_up;
-        if (lane->net_last != NULL)
-            lane->net_last->next =
-                is_direct ? (lane->down == NULL ? NULL : &lane->down->stage)
-                          : lane->behind_net;
+        level_stage_t *down = level->lanes[i].at[DOWN];
+        if (down != NULL && down->stage.inputs != 0)
+            down->stage.next = is_direct ? NULL : level->lanes[i].behind_net;
     }
     for (i = 0; i < operation->stages; i++)
         if (operation->stage[i]->awaits)
@@ -346,41 +481,49 @@ static void way_set(const level_t *level)
 static void level_settle(level_t *level)
 {
     xyl_device_plan_t *plan = &level->plan;
-    xylem_status_t status;
+    xylem_status_t status = xyl_device_way_find(plan);
     uint32_t i;
 
-    plan->offers = xyl_node_stage_input(level->names, 0);
-    status = xyl_device_way_find(plan);
     level->is_settled = 1;
     if (status != XYLEM_OK) {
         xyl_failure_raise_for(plan->operation, status);
         return;
     }
+    lanes_feed(level);
     way_set(level);
     xyl_node_stage_set(level->names,
                        &words_of(level, level->seats.rank)->is_settled, 1);
     for (i = 0; i < level->lane_count; i++) {
         lane_t *lane = &level->lanes[i];
-        if (!lane->up->stage.is_complete)
-            level_go_on(lane->up);
-        if (lane->down != NULL && !plan->is_direct &&
-            !lane->down->stage.is_complete)
-            xyl_stage_complete(&lane->down->stage);
+        stage_settle(lane->at[ENTRY]);
+        stage_settle(lane->at[DOWN]);
     }
 }
 
-/* 1: this seat needs nothing more of the lane's leader. */
+/* 1: the lane's leader says that it has read or written all segments. */
+static int is_told(const level_t *level, uint32_t lane, position_t position)
+{
+    words_t *words = words_of(level, level->lanes[lane].leader);
+
+    return xyl_node_stage_get(level->names, word_of(words, lane, position)) ==
+           level->lanes[lane].at[ENTRY]->stage.count;
+}
+
+/* 1: this seat needs nothing more of the lane's leader, and the leader nothing
+ * more of this seat. */
 static int lane_is_over(const level_t *level, uint32_t number)
 {
     const lane_t *lane = &level->lanes[number];
-    uint32_t word = 2 * number + (level->plan.result.bytes != 0);
+    int is_direct = level->plan.is_direct;
 
     if (leads(level, lane))
-        return lane->up->stage.is_complete &&
-               (lane->down == NULL || lane->down->stage.is_complete);
-    return xyl_node_stage_get(level->names,
-                              &words_of(level, lane->leader)->ended[word]) ==
-           lane->up->stage.count;
+        return is_over(lane->at[UP]) && (!is_direct || is_over(lane->at[DOWN]));
+    if (level->plan.result.bytes == 0 && is_fed(level, lane) &&
+        !is_told(level, number, UP))
+        return 0;
+    /* The root of a broadcast is read by the kernels down, too. */
+    return !is_direct || (level->plan.result.bytes == 0 && !is_bcast(level)) ||
+           is_told(level, number, DOWN);
 }
 
 static int all_are_settled(const level_t *level)
@@ -394,17 +537,16 @@ static int all_are_settled(const level_t *level)
     return 1;
 }
 
-/* The gate of the offers' stage. 1: this seat looks at no offer or word any
- * more. */
-static int level_may_go(void *arg, uint64_t piece, unsigned *did)
+/* 1: all seats have come. Decides what the offers that are there decide. */
+static int offers_take(level_t *level, unsigned *did)
 {
-    level_t *level = arg;
-    const xyl_operation_t *operation = level->plan.operation;
-    uint32_t i;
-
-    (void)piece;
-    if (!level->is_started || operation->failure != XYLEM_OK)
-        return 0;
+    level->plan.offers = xyl_node_stage_input(level->names, 0);
+    if (!level->is_fed && is_bcast(level) && has_root(level) &&
+        xyl_node_stage_has_come(level->names, level->plan.problem.root) &&
+        xyl_node_stage_has_come(level->names, level->seats.rank)) {
+        lanes_feed(level);
+        ++*did;
+    }
     while (level->come < level->seats.size &&
            xyl_node_stage_has_come(level->names, level->come))
         level->come++;
@@ -414,15 +556,27 @@ static int level_may_go(void *arg, uint64_t piece, unsigned *did)
         level_settle(level);
         ++*did;
     }
-    if (operation->failure != XYLEM_OK)
+    return 1;
+}
+
+/* The gate of the offers' stage. 1: this seat looks at no offer or word any
+ * more. */
+static int level_may_go(void *arg, uint64_t piece, unsigned *did)
+{
+    level_t *level = arg;
+    const xyl_operation_t *operation = level->plan.operation;
+    uint32_t i;
+
+    (void)piece;
+    if (!level->is_started || operation->failure != XYLEM_OK ||
+        !offers_take(level, did) || operation->failure != XYLEM_OK)
         return 0;
-    /* Others open this seat's memory when they learn whether they can. */
-    if (!level->plan.is_direct)
-        return !level->plan.is_learning || all_are_settled(level);
     for (i = 0; i < level->lane_count; i++)
         if (!lane_is_over(level, i))
             return 0;
-    return 1;
+    /* Others open this seat's memory when they learn whether they can. */
+    return level->plan.is_direct || !level->plan.is_learning ||
+           all_are_settled(level);
 }
 
 /* ---- offers ---- */
@@ -438,7 +592,7 @@ static void offer_start(xyl_stage_t *stage)
     level_t *level = ((offer_stage_t *)(void *)stage)->level;
     xyl_device_offer_t *offer = stage->operation->buffers.spare;
 
-    level->is_started = level->is_settled = 0;
+    level->is_started = level->is_settled = level->is_fed = 0;
     level->come = 0;
     memset(offer, 0, PUBLISHED);
     xyl_device_offer_fill(&level->plan, offer);
@@ -461,7 +615,8 @@ static void offer_bind(xyl_stage_t *stage, const void *reads, void *writes)
     } input = {reads};
 
     plan->result.users = writes;
-    plan->input.users = input.plain;
+    plan->input.users =
+        plan->problem.coll == XYLEM_COLL_BCAST ? writes : input.plain;
 }
 
 static const xyl_stage_ops_t offer_ops = {
@@ -607,69 +762,99 @@ static int stage_allocate(level_stage_t *stage)
     stage->over = xyl_arena_array(arena, words, sizeof *stage->over);
     stage->kernel = xyl_arena_array(arena, kernels, sizeof *stage->kernel);
     stage->index = xyl_arena_array(arena, kernels, sizeof *stage->index);
-    if (leads(stage->level, &stage->level->lanes[stage->lane]))
+    if (stage->position != ENTRY)
         stage->combine =
             xyl_arena_array(arena, kernels, sizeof *stage->combine);
     return stage->there != NULL && stage->over != NULL &&
            stage->kernel != NULL && stage->index != NULL &&
-           (stage->combine != NULL ||
-            !leads(stage->level, &stage->level->lanes[stage->lane]));
+           (stage->combine != NULL || stage->position == ENTRY);
 }
 
-static level_stage_t *stage_add(xyl_han_t *han, level_t *level, uint32_t lane,
-                                int is_down)
+/* Where the kernels of a stage find the net's memory. */
+static xyl_role_t memory_of(const level_t *level, const lane_t *lane,
+                            position_t position)
 {
-    const lane_t *of = &level->lanes[lane];
-    const xyl_stage_spec_t spec = {.lane = lane,
-                                   .grain = grain_of(han->operation, lane),
-                                   .is_aside = 1,
-                                   .reads = is_down ? of->net_last->writes
-                                            : of->net_first != NULL
-                                                ? of->net_first->reads
-                                                : XYL_ROLE_NOTHING};
+    if (position == ENTRY)
+        return XYL_ROLE_NOTHING;
+    return position == DOWN || is_bcast(level) ? lane->net_last->writes
+                                               : lane->net_first->reads;
+}
+
+static void stage_add(xyl_han_t *han, level_t *level, uint32_t lane,
+                      position_t position)
+{
+    const xyl_stage_spec_t spec = {
+        .lane = lane,
+        .grain = grain_of(han->operation, lane),
+        .is_aside = 1,
+        .reads = memory_of(level, &level->lanes[lane], position)};
     level_stage_t *stage;
 
     if (han->status != XYLEM_OK)
-        return NULL;
+        return;
     stage = (level_stage_t *)(void *)xyl_operation_add_stage(
-        han->operation, &spec, is_down ? &down_ops : &up_ops, sizeof *stage, 0);
+        han->operation, &spec, &level_ops[position], sizeof *stage, 0);
     if (stage == NULL) {
         no_memory(han);
-        return NULL;
+        return;
     }
     stage->level = level;
     stage->lane = lane;
-    stage->is_down = is_down;
+    stage->position = position;
+    level->lanes[lane].at[position] = stage;
     if (!stage_allocate(stage))
         no_memory(han);
-    if (han->status == XYLEM_OK)
+    if (han->status == XYLEM_OK && position != ENTRY)
         han->status =
             xyl_stage_works_of(&stage->stage, level->plan.exec, level->kernels,
                                kernel_ended, &stage->works);
-    return stage;
 }
 
-/* Adds the stage before all others of the lane, and that behind the net's. */
+/* The stage that brings the net its input on mirrors. */
+static xyl_stage_t *stage_before(const xyl_operation_t *operation,
+                                 const xyl_stage_t *next)
+{
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++)
+        if (operation->stage[i]->next == next)
+            return operation->stage[i];
+    return NULL;
+}
+
+/* Adds the kernels' stages of a lane that this seat leads. */
+static void kernels_add(xyl_han_t *han, level_t *level, uint32_t number)
+{
+    lane_t *lane = &level->lanes[number];
+    int is_at_root = is_bcast(level) && has_root(level);
+
+    lane->before_net = stage_before(han->operation, lane->net_first);
+    lane->behind_net = lane->net_last->next;
+    if (!is_bcast(level) || is_at_root)
+        stage_add(han, level, number, UP);
+    if (lane->net_last->writes == XYL_ROLE_NOTHING)
+        return;
+    stage_add(han, level, number, DOWN);
+    if (han->status != XYLEM_OK || is_at_root)
+        return;
+    lane->net_last->next = &lane->at[DOWN]->stage;
+    lane->at[DOWN]->stage.inputs = lane->at[DOWN]->stage.count;
+}
+
+/* Adds the stage before all others of the lane, and those of its leader. */
 static void lane_add(xyl_han_t *han, level_t *level, uint32_t number)
 {
-    xyl_operation_t *operation = han->operation;
     const xyl_han_net_t *net = &han->nets[number];
     lane_t *lane = &level->lanes[number];
 
     *lane = (lane_t){
         .leader = net->leader, .net_first = net->first, .net_last = net->last};
-    lane->behind_up = operation->entry[number];
-    lane->up = stage_add(han, level, number, 0);
-    if (lane->up != NULL)
-        xyl_operation_put_first(operation, number, &lane->up->stage);
-    if (lane->net_last == NULL)
-        return;
-    lane->behind_net = lane->net_last->next;
-    if (lane->net_last->writes == XYL_ROLE_NOTHING)
-        return;
-    lane->down = stage_add(han, level, number, 1);
-    if (lane->down != NULL)
-        lane->down->stage.inputs = lane->down->stage.count;
+    stage_add(han, level, number, ENTRY);
+    if (han->status == XYLEM_OK && han->operation->has_input)
+        xyl_operation_put_first(han->operation, number,
+                                &lane->at[ENTRY]->stage);
+    if (han->status == XYLEM_OK && net->first != NULL)
+        kernels_add(han, level, number);
 }
 
 /* Stages that are neither between nodes nor of this level wait until the way is

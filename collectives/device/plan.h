@@ -151,6 +151,9 @@ void xyl_device_offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer);
 xylem_status_t xyl_device_way_find(xyl_device_plan_t *plan);
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
+/* Closes the memory that a rank's offer says to be freed. */
+void xyl_device_forget_freed(const xyl_device_plan_t *plan, uint32_t rank);
+
 /* Opens a buffer that another rank has named, for this rank's device. NULL: it
  * cannot be opened. */
 char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
@@ -175,7 +178,8 @@ int xyl_device_has_tasks(xylem_coll_t coll);
 /* ---- level.c ---- */
 
 /* Collectives on several nodes whose levels within a node GPUs can do. */
-#define XYL_DEVICE_LEVEL_COLLS (XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE))
+#define XYL_DEVICE_LEVEL_COLLS                                                 \
+    (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE))
 extern const xyl_node_level_t xyl_device_level;
 
 /* ---- sides.c ---- */

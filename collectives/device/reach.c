@@ -25,7 +25,7 @@ void xyl_device_reach_tell(const xyl_device_reach_t *reach,
     }
 }
 
-static int offer_reaches(const xyl_device_offer_t *offer, uint64_t gpu)
+int xyl_device_offer_reaches(const xyl_device_offer_t *offer, uint64_t gpu)
 {
     uint32_t i;
 
@@ -47,7 +47,7 @@ int xyl_device_reach_is_known(const xyl_device_plan_t *plan)
             const xyl_device_offer_t *other = xyl_device_offer(plan, to);
             if (offer->kind == XYL_DEVICE_GPU &&
                 other->kind == XYL_DEVICE_GPU &&
-                !offer_reaches(offer, other->gpu))
+                !xyl_device_offer_reaches(offer, other->gpu))
                 return 0;
         }
     return 1;

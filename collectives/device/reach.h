@@ -24,6 +24,9 @@ typedef struct xyl_device_reach {
 void xyl_device_reach_tell(const xyl_device_reach_t *reach,
                            xyl_device_offer_t *offer);
 
+/* 1: the offer's GPU has been seen to reach that GPU. */
+int xyl_device_offer_reaches(const xyl_device_offer_t *offer, uint64_t gpu);
+
 /* 1: all GPUs of the offers reach one another; all ranks find the same. */
 int xyl_device_reach_is_known(const xyl_device_plan_t *plan);
 

@@ -363,25 +363,23 @@ static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
     return status;
 }
 
-static void forget_freed(const xyl_device_plan_t *plan)
+void xyl_device_forget_freed(const xyl_device_plan_t *plan, uint32_t rank)
 {
-    uint32_t rank, i;
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+    uint32_t i;
 
-    for (rank = 0; rank < plan->problem.ranks; rank++) {
-        const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-        for (i = 0; i < XYL_DEVICE_FREED_MAX; i++)
-            if (offer->freed[i].buffer != 0)
-                xyl_device_forget(plan->context, offer->owner,
-                                  &offer->freed[i]);
-    }
+    for (i = 0; i < XYL_DEVICE_FREED_MAX; i++)
+        if (offer->freed[i].buffer != 0)
+            xyl_device_forget(plan->context, offer->owner, &offer->freed[i]);
 }
 
 xylem_status_t xyl_device_way_find(xyl_device_plan_t *plan)
 {
-    uint32_t rank = 0;
+    uint32_t rank = 0, other;
     const char *why = what_keeps_mirrors(plan, &rank);
 
-    forget_freed(plan);
+    for (other = 0; other < plan->problem.ranks; other++)
+        xyl_device_forget_freed(plan, other);
     plan->is_direct = why == NULL;
     plan->is_learning = plan->is_direct && !xyl_device_reach_is_known(plan);
     if (plan->is_learning)

@@ -295,18 +295,24 @@ static void add_relay(xyl_han_t *han, xyl_stage_t *node)
         lane_spec(han, NET_UP, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
 
     spec.sequences_max = 2; /* NET_DOWN has none */
-    if (han->status == XYLEM_OK &&
-        relay.place < (node != NULL ? XYL_RELAY_SEATS : 1))
-        han->status = xyl_relay_stage_add(han->operation, &spec, &relay);
+    if (han->status != XYLEM_OK ||
+        relay.place >= (node != NULL ? XYL_RELAY_SEATS : 1))
+        return;
+    han->status = xyl_relay_stage_add(han->operation, &spec, &relay);
+    if (relay.place == 0)
+        note_net(han);
 }
 
+/* A node whose levels GPUs do has no window: kernels read the net's memory. */
 static void add_bcast_relayed(xyl_han_t *han)
 {
     int has_relay = place_in_line(han) < XYL_RELAY_SEATS;
     const xyl_stage_spec_t spec =
         lane_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
-    xyl_stage_t *node = add_in_memory(han, XYLEM_COLL_BCAST, &xyl_relay_program,
-                                      has_relay, &spec);
+    xyl_stage_t *node =
+        han->nets != NULL ? NULL
+                          : add_in_memory(han, XYLEM_COLL_BCAST,
+                                          &xyl_relay_program, has_relay, &spec);
 
     if (node == NULL && is_at_root(han))
         add_node_bcast(han);
@@ -439,25 +445,31 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
     return frame;
 }
 
-/* Adds the stages of all lanes, and those of an algorithm that does the levels
- * within this node on GPUs. The algorithm's `end` comes last, as it changes the
- * mirrors' stages, too. */
-static void add_lanes_on_gpus(xyl_han_t *han, const xyl_call_t *call)
+/* Before and behind the stages of all lanes: those of the algorithm that does
+ * the levels within this node on GPUs, if there is one. It comes behind the
+ * mirrors' stages, too, as it changes them. */
+static void level_begin(xyl_han_t *han)
 {
-    const xyl_node_level_t *level = han->choice->on_gpus->level;
+    const xyl_algorithm_t *on_gpus = han->choice->on_gpus;
 
+    if (han->status != XYLEM_OK || on_gpus == NULL)
+        return;
     han->nets = xyl_arena_array(&han->operation->request.arena,
                                 han->operation->lanes, sizeof *han->nets);
-    if (han->nets == NULL) {
+    if (han->nets != NULL)
+        on_gpus->level->begin(han);
+    else
         han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for levels");
+}
+
+static void level_end(xyl_han_t *han, const xyl_call_t *call)
+{
+    if (han->nets == NULL)
         return;
-    }
-    level->begin(han);
-    add_lanes(han, call->args.coll);
     if (han->status == XYLEM_OK)
         han->status = xyl_mirror_stages_add(han->operation, call);
     if (han->status == XYLEM_OK)
-        level->end(han);
+        han->choice->on_gpus->level->end(han);
 }
 
 xylem_status_t xyl_han_create(const xyl_call_t *call,
@@ -489,12 +501,12 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     if (han.is_private)
         han.status = xyl_combiner_find(call->team->context, &frame, combiner);
     xyl_han_find_seats(&han);
-    if (han.status == XYLEM_OK && choice->on_gpus != NULL)
-        add_lanes_on_gpus(&han, call);
-    else if (han.status == XYLEM_OK)
+    level_begin(&han);
+    if (han.status == XYLEM_OK)
         add_lanes(&han, args->coll);
     if (han.status == XYLEM_OK && is_bcast)
         han.status = xyl_pack_stages_add(han.operation, call->sides.recv);
+    level_end(&han, call);
     if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else

@@ -9,8 +9,8 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    /* An operation has eight stages per lane, and two that belong to none. */
-    XYL_STAGES_MAX = 8 * XYL_LANES_MAX + 2,
+    /* An operation has nine stages per lane, and two that belong to none. */
+    XYL_STAGES_MAX = 9 * XYL_LANES_MAX + 2,
     XYL_SEGMENTS_MAX = 1 << 26
 };
 

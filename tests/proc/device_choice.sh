@@ -18,6 +18,7 @@ bench()
     attempt "$run" -n 4 --nodes "$nodes" "$bench" --check -i 8 -c "$1" --sizes "$2" --mem cuda "${@:3}"
 }
 # right [COMMAND...]: the results are right, and the command succeeds
+# shellcheck disable=SC2120 # check passes the command
 right()
 {
     test "$code" -eq 0 && grep -q " 0$" "$out" && "${@:-true}"
