@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/measure/device.h"
 #include "collectives/data/kernels.h"
 #include "collectives/data/op.h"
+#include "runtime/core/context.h"
 #include "tests/proc/data.h"
 #include "tests/proc/job.h"
 
@@ -85,8 +87,9 @@ static void draw(uint64_t *random, reduction_t *reduction)
     reduction->kind = data_kind(job_random(random));
     args->op = reduction->kind->op;
     args->type = reduction->kind->type;
-    if (args->op == DATA_OP_USER || reduction->kind->bytes > ELEMENT_MAX ||
-        job_random(random) % 2 == 0)
+    /* What a broadcast moves are bytes, also between members of an element. */
+    if (args->coll == XYLEM_COLL_BCAST || args->op == DATA_OP_USER ||
+        reduction->kind->bytes > ELEMENT_MAX || job_random(random) % 2 == 0)
         reduction->kind = NULL;
     while (reduction->kind == NULL) {
         args->type = job_random(random) % TYPES;
@@ -197,94 +200,191 @@ static void values(uint32_t cases)
     buffer_give(reduction.recv);
 }
 
-/* ---- a late rank ---- */
+/* ---- a rank that is held back ---- */
 
-/* One call; all numbers are right where there is a result. */
-static void call(xylem_coll_t coll, int32_t *send, int32_t *recv,
-                 uint32_t round)
+/* Ranks 0 ... half - 1 are on one node, whose first is the root. The first rank
+ * of a node leads it. */
+typedef enum verdict { EARLY, EITHER, LATER } verdict_t;
+
+static const char *const verdict_names[] = {"before it", "either", "later"};
+
+/* When a rank ends a call to which `late` comes late. */
+static verdict_t verdict_of(xylem_coll_t coll, uint32_t late, uint32_t rank)
+{
+    uint32_t half = job.ranks / 2;
+    int leads = rank % half == 0;
+
+    /* On its own node kernels wait until all offers are there. */
+    if (coll == XYLEM_COLL_ALLREDUCE || rank / half == late / half)
+        return LATER;
+    if (coll == XYLEM_COLL_BCAST && late == 0)
+        return LATER;
+    if (coll == XYLEM_COLL_REDUCE && rank == 0)
+        return LATER;
+    /* The net may have a message of a leader's before its receiver comes. */
+    if (leads && (late % half == 0 || coll == XYLEM_COLL_REDUCE))
+        return EITHER;
+    return EARLY;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The ranks that end early, and the late one; NULL: this rank is another. */
+static xylem_team_t *early_team(xylem_coll_t coll, uint32_t late)
+{
+    uint32_t *ranks = job_memory(job.ranks * sizeof *ranks), rank, count = 0;
+    xylem_team_t *team = NULL;
+
+    for (rank = 0; rank < job.ranks; rank++)
+        if (rank == late || verdict_of(coll, late, rank) == EARLY)
+            ranks[count++] = rank;
+    MUST(xylem_team_subset(job.world, ranks, count, &team));
+    free(ranks);
+    return team;
+}
+
+/* One call, by one leader of each node. */
+static void call_run(const reduction_t *buffers, xylem_coll_t coll)
 {
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
-    int32_t *numbers = job_memory(COUNT_MAX * sizeof *numbers), is;
-    int is_bcast = coll == XYLEM_COLL_BCAST;
     xylem_request_t *request;
-    uint32_t i;
 
-    for (i = 0; i < COUNT_MAX; i++)
-        numbers[i] = (int32_t)(i + job.rank + round);
-    MUST(device_copy(device, is_bcast ? recv : send, numbers,
-                     COUNT_MAX * sizeof *numbers));
     args.coll = coll;
-    args.send = is_bcast ? NULL : send;
-    args.recv = recv;
+    args.send = coll == XYLEM_COLL_BCAST ? NULL : buffers->send;
+    args.recv = buffers->recv;
     args.count = COUNT_MAX;
     args.type = XYLEM_INT32;
-    args.op = is_bcast ? args.op : XYLEM_SUM;
+    args.op = coll == XYLEM_COLL_BCAST ? args.op : XYLEM_SUM;
     args.algorithm = plans[2];
     MUST(xylem_coll_start(job.world, &args, &request));
     MUST(xylem_request_wait(request));
     MUST(xylem_request_free(request));
-    if (is_bcast || job.rank == 0) {
-        MUST(device_copy(device, numbers, recv, COUNT_MAX * sizeof *numbers));
-        for (i = 0; i < COUNT_MAX; i++) {
-            is = (int32_t)(is_bcast ? i + round
-                                    : job.ranks * (i + round) +
-                                          job.ranks * (job.ranks - 1) / 2);
-            REQUIRE(numbers[i] == is, "round %u: wrong at %u", round, i);
-        }
-    }
-    free(numbers);
 }
 
-/* Ranks 0 ... ranks / 2 - 1 are on one node, whose first is the root. The first
- * rank of a node leads it. */
-static void late(uint32_t rounds)
+static void held_check(xylem_coll_t coll, uint32_t late, const uint64_t *times)
 {
-    const uint32_t half = job.ranks / 2;
-    const uint32_t early[2] = {1, half + 1},
-                   last[2] = {job.ranks - 1, half - 1};
-    int32_t *send, *recv;
-    uint32_t round, i;
-    xylem_team_t *pair[2];
+    uint32_t rank;
 
-    REQUIRE(half >= 3, "needs three ranks on each of two nodes");
-    for (i = 0; i < 2; i++) {
-        const uint32_t both[2] = {early[i], last[i]};
-        MUST(xylem_team_subset(job.world, both, 2, &pair[i]));
+    for (rank = 0; rank < job.ranks; rank++) {
+        uint64_t end = times[2 * rank + 1], begin = times[2 * late];
+        verdict_t is = verdict_of(coll, late, rank);
+        REQUIRE(rank == late || is == EITHER || (is == LATER) == (end > begin),
+                "%s: rank %u ends %s than rank %u begins",
+                xylem_coll_name(coll), rank, end > begin ? "later" : "earlier",
+                late);
+        if (job.rank == 0 && rank != late)
+            printf("%s, rank %u held back: rank %u ends %s, by %.1f ms\n",
+                   xylem_coll_name(coll), late, rank, verdict_names[is],
+                   ((double)end - (double)begin) / 1e6);
     }
-    MUST(device_take(device, COUNT_MAX * sizeof *send, (void **)(void *)&send));
-    MUST(device_take(device, COUNT_MAX * sizeof *recv, (void **)(void *)&recv));
-    /* Ranks learn which GPUs they reach. */
-    call(XYLEM_COLL_REDUCE, send, recv, 0);
+}
+
+static void held_one(const reduction_t *buffers, xylem_coll_t coll,
+                     uint32_t late, uint32_t ms)
+{
+    const struct timespec pause = {0, (long)ms * 1000000};
+    uint64_t own[2], *all = job_memory(job.ranks * sizeof own);
+    xylem_team_t *early = early_team(coll, late);
+
     MUST(xylem_barrier(job.world));
-    for (round = 1; round <= rounds; round++) {
-        i = round % 2;
-        if (job.rank == last[i])
-            MUST(xylem_barrier(pair[i]));
-        call(round % 4 < 2 ? XYLEM_COLL_REDUCE : XYLEM_COLL_BCAST, send, recv,
-             round);
-        if (job.rank == early[i])
-            MUST(xylem_barrier(pair[i]));
-        MUST(xylem_barrier(job.world));
+    if (job.rank == late) {
+        MUST(xylem_barrier(early));
+        nanosleep(&pause, NULL);
     }
-    for (i = 0; i < 2; i++)
-        if (pair[i] != NULL)
-            MUST(xylem_team_destroy(pair[i]));
-    device_give(device, send);
-    device_give(device, recv);
+    own[0] = now_ns();
+    call_run(buffers, coll);
+    own[1] = now_ns();
+    if (early != NULL && job.rank != late)
+        MUST(xylem_barrier(early));
+    MUST(xylem_allgather(job.world, own, all, 2, XYLEM_UINT64));
+    held_check(coll, late, all);
+    if (early != NULL)
+        MUST(xylem_team_destroy(early));
+    free(all);
+}
+
+static void held(uint32_t ms)
+{
+    const reduction_t buffers = {.send = buffer_take(), .recv = buffer_take()};
+    uint32_t late;
+    size_t i;
+
+    REQUIRE(job.ranks % 2 == 0 && job.ranks >= 4 && ms < 1000,
+            "needs two nodes of as many ranks");
+    call_run(&buffers, XYLEM_COLL_REDUCE); /* ranks learn whom they reach */
+    for (i = 0; i < COLLS; i++)
+        for (late = 0; late < job.ranks; late++)
+            held_one(&buffers, colls[i], late, ms);
+    buffer_give(buffers.send);
+    buffer_give(buffers.recv);
+}
+
+/* ---- turns of the engine ---- */
+
+/* How often the engine polls the node's memory before the net has a turn, while
+ * this rank waits in a broadcast for its root, which comes later. */
+static unsigned polls_of_waiting(xylem_team_t *all, void *memory, size_t bytes)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    xylem_request_t *request;
+    unsigned polls;
+
+    args.coll = XYLEM_COLL_BCAST;
+    args.recv = memory;
+    args.count = bytes;
+    args.type = XYLEM_BYTE;
+    args.algorithm = "han";
+    if (job.rank == 0)
+        MUST(xylem_barrier(all));
+    MUST(xylem_coll_start(job.world, &args, &request));
+    polls = job.context->engine.polls;
+    if (job.rank != 0)
+        MUST(xylem_barrier(all));
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    return polls;
+}
+
+static void turns(uint32_t bytes)
+{
+    char *on_gpu = buffer_take(), *on_host = job_memory(bytes);
+    xylem_team_t *all;
+    unsigned polls;
+
+    REQUIRE(bytes <= sizeof host, "too long");
+    /* Ranks that share cores let the net have each turn in any case. */
+    job.context->driver.params.shares_cores = 0;
+    MUST(xylem_team_split(job.world, 0, 0, &all));
+    polls = polls_of_waiting(all, on_host, bytes);
+    REQUIRE(job.rank == 0 || polls > 1,
+            "the net comes first for the host, too");
+    polls = polls_of_waiting(all, on_gpu, bytes);
+    REQUIRE(polls == 1, "the net waits for %u polls", polls);
+    MUST(xylem_team_destroy(all));
+    buffer_give(on_gpu);
+    free(on_host);
 }
 
 int main(int argc, char **argv)
 {
     uint32_t number;
 
-    REQUIRE(argc == 3, "usage: device_levels values|mixed|late NUMBER");
+    REQUIRE(argc == 3, "usage: device_levels values|mixed|held|turns NUMBER");
     number = (uint32_t)strtoul(argv[2], NULL, 10);
     job_begin(&job);
     if (device_open(job.rank, &device) != XYLEM_OK)
         return 77;
     is_mixed = strcmp(argv[1], "mixed") == 0;
-    if (strcmp(argv[1], "late") == 0)
-        late(number);
+    if (strcmp(argv[1], "held") == 0)
+        held(number);
+    else if (strcmp(argv[1], "turns") == 0)
+        turns(number);
     else
         values(number);
     device_close(device);
