@@ -87,6 +87,10 @@ FAKE_CUDA_MPS=1 bench allreduce 256K
 check "but not through MPS, so GPUs do the levels within nodes" chosen "$levels"
 FAKE_CUDA_DEVICES=4 bench allreduce 256K
 check "nor where each of the machine's ranks has a GPU" chosen "$levels"
+FAKE_CUDA_MPS=1 attempt "$run" -n 2 --nodes 2 "$bench" --check -i 8 -c allreduce \
+    --sizes 1M --mem cuda
+check "a rank that is alone on its node has no levels" right \
+    test "$(grep -c "$levels" "$err")" -eq 0
 nodes=1
 
 # The tuner.
