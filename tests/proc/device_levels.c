@@ -272,7 +272,8 @@ static void held_check(xylem_coll_t coll, uint32_t late, const uint64_t *times)
     uint32_t rank;
 
     for (rank = 0; rank < job.ranks; rank++) {
-        uint64_t end = times[2 * rank + 1], begin = times[2 * late];
+        uint64_t end = times[2 * (size_t)rank + 1],
+                 begin = times[2 * (size_t)late];
         verdict_t is = verdict_of(coll, late, rank);
         REQUIRE(rank == late || is == EITHER || (is == LATER) == (end > begin),
                 "%s: rank %u ends %s than rank %u begins",
