@@ -81,7 +81,6 @@ struct xylem_context {
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     LIST_HEAD(, xyl_operation) operations; /* active, newest first */
-    LIST_HEAD(, xylem_request) zombies;
     struct {
         uint64_t bytes;
         struct xyl_operation *deferred; /* waits for room; NULL: none */

@@ -128,8 +128,7 @@ static int is_free(const xyl_operation_t *operation)
     return atomic_load_explicit(&operation->request.state,
                                 memory_order_acquire) != XYL_REQUEST_ACTIVE &&
            atomic_load_explicit(&operation->request.rest,
-                                memory_order_acquire) == XYL_REST_NONE &&
-           !operation->request.is_zombie;
+                                memory_order_acquire) == XYL_REST_NONE;
 }
 
 xylem_request_t *xyl_detach_stand_in(xylem_request_t *request)

@@ -67,8 +67,7 @@ static int is_engaged(const xylem_request_t *request)
 {
     /* Partner: the exchange in xyl_request_settle. */
     return atomic_load_explicit(&request->rest, memory_order_acquire) !=
-               XYL_REST_NONE ||
-           request->is_zombie;
+           XYL_REST_NONE;
 }
 
 /* 1: the request failed, and its memory is in use: it cannot start again. */
@@ -112,19 +111,17 @@ static void request_mark_freed(xylem_request_t *request)
     request->run = NULL;
 }
 
-/* On the thread that gives the request up. 1: the run goes on for other ranks,
- * and xyl_request_settle discards the request. */
+/* On the thread that gives the request up. 1: the request is engaged, and
+ * xyl_request_settle discards it. */
 static int leave_to_rest(xylem_request_t *request)
 {
     uint32_t rest = XYL_REST_DETACHED;
 
     /* Partner: the exchange in xyl_request_settle. */
-    if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
-        XYL_REST_NONE)
-        return 0;
-    return atomic_compare_exchange_strong_explicit(
-        &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
-        memory_order_acquire);
+    return is_engaged(request) &&
+           atomic_compare_exchange_strong_explicit(
+               &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
+               memory_order_acquire);
 }
 
 void xyl_request_discard(xylem_request_t *request)
@@ -132,47 +129,16 @@ void xyl_request_discard(xylem_request_t *request)
     xylem_team_t *team = request->team;
 
     request_mark_freed(request);
-    if (leave_to_rest(request))
-        return;
-    /* ops->keep takes idle requests only; this one may be in another state. */
+    /* Idle, as ops->keep takes no other requests, and so that no call waits for
+     * events that the net still owes. */
     request->is_freed = 0;
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
-                          memory_order_relaxed);
+                          memory_order_release);
+    if (leave_to_rest(request))
+        return;
     if (request->ops->keep == NULL || !request->ops->keep(request))
         xyl_request_release(request);
     xyl_team_unreference(team);
-}
-
-/* ---- zombies: completed, but the net still owes events ---- */
-
-static void request_linger(xylem_request_t *request)
-{
-    request->is_zombie = 1;
-    LIST_INSERT_HEAD(&request->context->zombies, request, zombies);
-}
-
-void xyl_request_reap(xylem_request_t *request)
-{
-    if (!request->is_freed)
-        return;
-    /* Idle, so that no call waits for the events that the net still owes. */
-    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
-                          memory_order_release);
-    if (request->posted != 0)
-        return;
-    LIST_REMOVE(request, zombies);
-    request->is_zombie = 0;
-    xyl_request_discard(request);
-}
-
-/* Discards a request that the user has freed, now or with its last event. */
-static void request_end(xylem_request_t *request)
-{
-    request->is_freed = 1;
-    if (request->is_zombie)
-        xyl_request_reap(request);
-    else
-        xyl_request_discard(request);
 }
 
 /* The progressing thread may still read a request that another thread frees, so
@@ -182,7 +148,7 @@ static void request_freed_run(xyl_task_t *task)
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
     request->start_task.run = request_start_run;
-    request_end(request);
+    xyl_request_discard(request);
 }
 
 static void request_free_later(xylem_request_t *request)
@@ -315,10 +281,14 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
     assert(!request->has_completed);
     request->status = status;
     request->has_completed = 1;
-    if (request->posted != 0 && !request->is_zombie &&
+    if (request->posted != 0 &&
         atomic_load_explicit(&request->rest, memory_order_relaxed) ==
-            XYL_REST_NONE)
-        request_linger(request);
+            XYL_REST_NONE) {
+        request->is_zombie = 1;
+        /* Before completion, as in xyl_request_detach. */
+        atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
+                              memory_order_relaxed);
+    }
     if (request->on_complete != NULL || request->is_queued)
         xyl_request_queue_callbacks(request);
     else
@@ -335,13 +305,14 @@ void xyl_request_detach(xylem_request_t *request)
 
 void xyl_request_settle(xylem_request_t *request)
 {
-    if (request->posted != 0)
-        request_linger(request);
-    /* Partners: the exchange in leave_to_rest; the loads before
-     * starts, in is_engaged, is_free and plan_cache.c. */
+    request->is_zombie = request->posted != 0;
+    if (request->is_zombie)
+        return; /* xyl_request_event_back calls this again */
+    /* Partners: the exchange in leave_to_rest; the loads in is_engaged, is_free
+     * and plan_cache.c. */
     if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
                                  memory_order_acq_rel) != XYL_REST_DETACHED)
-        request_end(request);
+        xyl_request_discard(request);
 }
 
 void xyl_request_queue_callbacks(xylem_request_t *request)
@@ -359,7 +330,7 @@ static void callback_returned(xylem_request_t *request)
     uint32_t state = XYL_REQUEST_DELIVERING;
 
     if (request->is_freed) {
-        request_end(request);
+        xyl_request_discard(request);
         return;
     }
     /* The exchange fails if the request was started again, or if another thread
@@ -678,10 +649,6 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     request_mark_freed(request);
     if (state == XYL_REQUEST_DELIVERING)
         request->is_freed = 1; /* callback_returned does the rest */
-    else if (leave_to_rest(request))
-        return XYLEM_OK;
-    else if (request->is_zombie)
-        request_free_later(request);
     else
         xyl_request_discard(request);
     return XYLEM_OK;
@@ -714,18 +681,27 @@ static xylem_request_t *first_of_users(const xylem_context_t *context)
 
     LIST_FOREACH(request, &context->requests, others)
     if (atomic_load_explicit(&request->is_users, memory_order_relaxed))
-        return request;
-    return NULL;
+        break;
+    return request;
+}
+
+static xylem_request_t *first_zombie(const xylem_context_t *context)
+{
+    xylem_request_t *request;
+
+    LIST_FOREACH(request, &context->requests, others)
+    if (request->is_zombie)
+        break;
+    return request;
 }
 
 void xyl_requests_abandon(xylem_context_t *context)
 {
     xylem_request_t *request;
 
-    while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
-        request = LIST_FIRST(&context->zombies);
-        LIST_REMOVE(request, zombies);
-        xyl_request_discard(request);
+    while ((request = first_zombie(context)) != NULL) {
+        request->posted = 0; /* the net can no longer write */
+        xyl_request_settle(request);
     }
     /* Discarding one request may release others; kept plans stay. */
     while ((request = first_of_users(context)) != NULL) {

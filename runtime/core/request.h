@@ -16,7 +16,9 @@
  * given back all events that were posted for it.
  *
  * A run may be over for the user and go on for other ranks (detached): the data
- * that these still need no longer lie in the user's buffers.
+ * that these still need no longer lie in the user's buffers. The same holds for
+ * a failed run of which the net still owes events; such a request is called a
+ * zombie.
  *
  *        completed for the user           settled
  *   NONE ──────────────────────▶ DETACHED ───────▶ NONE
@@ -43,9 +45,9 @@ typedef enum xyl_request_state {
     XYL_REQUEST_LEFT
 } xyl_request_state_t;
 
-/* Whether the last run goes on for other ranks. The thread that gives the
- * request up changes DETACHED to LEFT; the progressing thread makes all other
- * changes. */
+/* Whether the last run goes on for other ranks, or the net still owes its
+ * events. The thread that gives the request up changes DETACHED to LEFT; the
+ * progressing thread makes all other changes. */
 typedef enum xyl_request_rest {
     XYL_REST_NONE,
     XYL_REST_DETACHED,
@@ -97,7 +99,7 @@ struct xylem_request {
     int is_queued;         /* in the engine's callback fifo */
     int is_freed;          /* by the user */
     int is_persistent;     /* the user may start it again */
-    int is_zombie;         /* completed while `posted` was not 0 */
+    int is_zombie;         /* `rest` lasts until `posted` is 0 */
     _Atomic int is_users;  /* the user has to wait for it, and to free it */
     uint32_t posted;       /* events that the net or the engine still owes */
     xylem_complete_fn on_complete;
@@ -111,8 +113,7 @@ struct xylem_request {
      * *status_out. 0: the request cannot run there now, and nothing was done.
      * NULL: it never can. The starting thread. */
     int (*run)(xylem_request_t *request, xylem_status_t *status_out);
-    LIST_ENTRY(xylem_request) zombies; /* of the context */
-    xyl_arena_t arena;                 /* holds the request itself */
+    xyl_arena_t arena; /* holds the request itself */
 };
 
 /* `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */
@@ -144,15 +145,12 @@ void xyl_request_settle(xylem_request_t *request);
 void xyl_request_make_own(xylem_request_t *request);
 /* The progressing thread: has ops->deliver called in the callback phase. */
 void xyl_request_queue_callbacks(xylem_request_t *request);
-/* The progressing thread: discards a zombie whose last event is back, if the
- * user has freed it. */
-void xyl_request_reap(xylem_request_t *request) __attribute__((cold));
 /* The progressing thread: the net has given one event back. */
 static inline void xyl_request_event_back(xylem_request_t *request)
 {
     assert(request->posted > 0);
     if (--request->posted == 0 && request->is_zombie)
-        xyl_request_reap(request);
+        xyl_request_settle(request);
 }
 /* Gives up a request that only the caller has: ops->keep may take it over, else
  * it is released. */
