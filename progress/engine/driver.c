@@ -93,7 +93,8 @@ static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
     announce_sleep(engine, 1);
     if ((engine->shm == NULL || xyl_engine_poll(engine) == 0) &&
         xyl_engine_is_idle(engine) &&
-        engine->net->ops->arm(engine->net) == XYLEM_OK)
+        (engine->net->ops->arm == NULL ||
+         engine->net->ops->arm(engine->net) == XYLEM_OK))
         sleep_until_event(driver, limit_at_ns);
     announce_sleep(engine, 0);
 }
@@ -313,7 +314,8 @@ struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
                                void (*readable)(int fd, short what, void *arg),
                                void *arg)
 {
-    struct event *watch = event_begin(driver->base, fd, readable, arg);
+    struct event *watch = event_begin(
+        driver->base, fd, readable != NULL ? readable : driver_woken, arg);
 
     if (watch != NULL && !driver->watch_timer.is_running &&
         driver->params.watch_ns != 0)
@@ -338,7 +340,7 @@ static xylem_status_t create_events(xyl_driver_t *driver)
 
     if (driver->params.mode == XYL_DRIVER_CALLER && !driver->params.watches)
         return XYLEM_OK; /* the owner never sleeps: no descriptor is needed */
-    if (driver->params.mode != XYL_DRIVER_CALLER)
+    if (driver->params.mode != XYL_DRIVER_CALLER && net->ops->wakeup_fd != NULL)
         net_fd = net->ops->wakeup_fd(net);
     if (!xyl_descriptors_are_left(LIBEVENT_DESCRIPTORS))
         return XYLEM_ERR_NO_RESOURCE;

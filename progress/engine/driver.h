@@ -84,7 +84,7 @@ unsigned xyl_driver_turn(xyl_driver_t *driver);
 void xyl_driver_notify(xyl_driver_t *driver);
 
 /* Calls `readable` on the owner's thread, outside handlers of events, when `fd`
- * is readable. NULL: there is no memory. */
+ * is readable; `readable` NULL: only ends a sleep. NULL: there is no memory. */
 struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
                                void (*readable)(int fd, short what, void *arg),
                                void *arg);

@@ -85,7 +85,8 @@ typedef struct xyl_net_ops {
     unsigned (*progress)(xyl_net_t *net);
     /* Called before a sleep on the descriptor of `wakeup_fd`. XYLEM_OK: an
      * event after this call will make the descriptor readable. XYLEM_ERR_BUSY:
-     * call `progress` first. */
+     * call `progress` first. NULL for a net without descriptor, as is
+     * wakeup_fd. */
     xylem_status_t (*arm)(xyl_net_t *net);
     int (*wakeup_fd)(xyl_net_t *net); /* -1: there is none */
     /* 1 when this process holds no bytes of any message that it has sent. */

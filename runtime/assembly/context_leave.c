@@ -78,6 +78,7 @@ static int is_fenced(void *arg)
 
     (void)look_owned(context, NULL);
     return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
+           ops->fence_blocks ||
            ops->fence_test(context->job.bootstrap) != XYLEM_IN_PROGRESS;
 }
 

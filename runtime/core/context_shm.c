@@ -179,14 +179,6 @@ void xyl_context_shm_settle(xylem_context_t *context,
 
 /* ---- sleeping ---- */
 
-/* The byte stays in the pipe until `sleeps` takes it out. */
-static void shm_woken(int fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    (void)arg;
-}
-
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
 {
     int fd = shm_of(context)->node == NULL
@@ -195,8 +187,8 @@ xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
 
     if (fd < 0 || context->driver.params.mode == XYL_DRIVER_CALLER)
         return XYLEM_OK;
-    shm_of(context)->watch =
-        xyl_driver_watch(&context->driver, fd, shm_woken, NULL);
+    /* The byte stays in the pipe until `sleeps` takes it out. */
+    shm_of(context)->watch = xyl_driver_watch(&context->driver, fd, NULL, NULL);
     if (shm_of(context)->watch == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
     return XYLEM_OK;

@@ -194,12 +194,6 @@ static xylem_status_t user_fence(xyl_bootstrap_t *bootstrap)
     return status;
 }
 
-static xylem_status_t user_fence_test(xyl_bootstrap_t *bootstrap)
-{
-    (void)bootstrap;
-    return XYLEM_OK;
-}
-
 static void user_destroy(xyl_bootstrap_t *bootstrap)
 {
     free(bootstrap);
@@ -209,7 +203,6 @@ static const xyl_bootstrap_ops_t user_ops = {
     .fence_blocks = 1,
     .exchange = user_exchange,
     .fence_start = user_fence,
-    .fence_test = user_fence_test,
     .destroy = user_destroy,
 };
 

@@ -34,7 +34,7 @@ typedef struct xyl_bootstrap_ops {
                                size_t bytes, xyl_blobs_t *all_out);
     /* Meets the other ranks. If possible this does not block, so that the
      * caller can progress the net: call fence_start once, then fence_test until
-     * its result is not XYLEM_IN_PROGRESS. */
+     * its result is not XYLEM_IN_PROGRESS (NULL if fence_start blocks). */
     xylem_status_t (*fence_start)(xyl_bootstrap_t *bootstrap);
     xylem_status_t (*fence_test)(xyl_bootstrap_t *bootstrap);
     void (*destroy)(xyl_bootstrap_t *bootstrap);

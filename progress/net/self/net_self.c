@@ -127,18 +127,6 @@ static unsigned self_progress(xyl_net_t *net)
     return 0;
 }
 
-static xylem_status_t self_arm(xyl_net_t *net)
-{
-    (void)net;
-    return XYLEM_OK;
-}
-
-static int self_wakeup_fd(xyl_net_t *net)
-{
-    (void)net;
-    return -1;
-}
-
 /* ---- life ---- */
 
 static int self_is_flushed(xyl_net_t *net)
@@ -182,8 +170,6 @@ const xyl_net_ops_t xyl_net_self = {
     .recv = self_recv,
     .cancel = self_cancel,
     .progress = self_progress,
-    .arm = self_arm,
-    .wakeup_fd = self_wakeup_fd,
     .is_flushed = self_is_flushed,
     .destroy = self_destroy,
 };
