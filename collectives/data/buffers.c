@@ -36,36 +36,26 @@ static void layout_describe(const xyl_layout_t *layout,
     memcpy(pieces_out->levels, layout->levels, sizeof layout->levels);
 }
 
-static void pack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
+/* One side may be packed, and both may have gaps. */
+static void move_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
-    if (xyl_observer_copies(exec->observer, work->bytes))
-        xyl_layout_pack(work->left_layout, work->left, work->left_at,
-                        work->bytes, work->to);
-}
-
-static void unpack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
-{
-    if (xyl_observer_copies(exec->observer, work->bytes))
-        xyl_layout_unpack(work->to_layout, work->to, work->to_at, work->bytes,
-                          work->left);
-}
-
-/* Both sides have gaps. */
-static void repack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
-{
+    const xyl_layout_t *to = work->to_layout, *from = work->left_layout;
     char bounce[BOUNCE_BYTES];
-    size_t done, now;
+    size_t done, now, bytes = work->bytes;
 
-    if (!xyl_observer_copies(exec->observer, work->bytes))
+    if (!xyl_observer_copies(exec->observer, bytes))
         return;
-    for (done = 0; done < work->bytes; done += now) {
-        now = work->bytes - done < BOUNCE_BYTES ? work->bytes - done
-                                                : BOUNCE_BYTES;
-        xyl_layout_pack(work->left_layout, work->left, work->left_at + done,
-                        now, bounce);
-        xyl_layout_unpack(work->to_layout, work->to, work->to_at + done, now,
-                          bounce);
-    }
+    if (to == NULL)
+        xyl_layout_pack(from, work->left, work->left_at, bytes, work->to);
+    else if (from == NULL)
+        xyl_layout_unpack(to, work->to, work->to_at, bytes, work->left);
+    else
+        for (done = 0; done < bytes; done += now) {
+            now = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
+            xyl_layout_pack(from, work->left, work->left_at + done, now,
+                            bounce);
+            xyl_layout_unpack(to, work->to, work->to_at + done, now, bounce);
+        }
 }
 
 /* ---- work ---- */
@@ -81,6 +71,24 @@ static int copy_out(const xyl_buffers_t *buffers, xyl_work_t *work, void *to,
     return 1;
 }
 
+/* Moves bytes between the operands of `given`, of which one or both have
+ * gaps. */
+static int move(const xyl_buffers_t *buffers, xyl_work_t *work,
+                xyl_work_t *given)
+{
+    given->kind = given->to_layout == NULL     ? XYL_WORK_PACK
+                  : given->left_layout == NULL ? XYL_WORK_UNPACK
+                                               : XYL_WORK_REPACK;
+    given->describe = layout_describe;
+    given->by_host = move_by_host;
+    if (work == NULL)
+        return xyl_exec_do(buffers->exec, given);
+    given->event = work->event;
+    given->owner = work->owner;
+    *work = *given;
+    return xyl_exec_do(buffers->exec, work);
+}
+
 /* Makes sums of numbers, or numbers of sums. */
 static int convert(const xyl_buffers_t *buffers, xyl_work_t *work,
                    const xyl_combiner_t *combiner, void *to, const void *from,
@@ -94,7 +102,6 @@ int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t from, uint64_t at, size_t bytes, void *packed)
 {
     const xyl_binned_t *binned = buffers->binned[from];
-    xyl_work_t own;
 
     if (binned != NULL)
         return convert(buffers, work, &binned->deposit, packed,
@@ -103,18 +110,12 @@ int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
     if (buffers->layout[from] == NULL)
         return xyl_exec_copy(buffers->exec, work, packed,
                              buffers->base[from] + at, bytes);
-    if (work == NULL)
-        work = &own;
-    work->to_layout = NULL;
-    work->kind = XYL_WORK_PACK;
-    work->to = packed;
-    work->left = buffers->base[from];
-    work->left_layout = buffers->layout[from];
-    work->left_at = at;
-    work->bytes = bytes;
-    work->describe = layout_describe;
-    work->by_host = pack_by_host;
-    return xyl_exec_do(buffers->exec, work);
+    return move(buffers, work,
+                &(xyl_work_t){.to = packed,
+                              .left = buffers->base[from],
+                              .left_layout = buffers->layout[from],
+                              .left_at = at,
+                              .bytes = bytes});
 }
 
 int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
@@ -122,7 +123,6 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
                        const void *packed)
 {
     const xyl_binned_t *binned = buffers->binned[to];
-    xyl_work_t own;
 
     if (binned != NULL)
         return convert(buffers, work, &binned->value,
@@ -130,18 +130,12 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
                        bytes / binned->bytes);
     if (buffers->layout[to] == NULL)
         return copy_out(buffers, work, buffers->base[to] + at, packed, bytes);
-    if (work == NULL)
-        work = &own;
-    work->left_layout = NULL;
-    work->kind = XYL_WORK_UNPACK;
-    work->to = buffers->base[to];
-    work->to_layout = buffers->layout[to];
-    work->to_at = at;
-    work->left = packed;
-    work->bytes = bytes;
-    work->describe = layout_describe;
-    work->by_host = unpack_by_host;
-    return xyl_exec_do(buffers->exec, work);
+    return move(buffers, work,
+                &(xyl_work_t){.to = buffers->base[to],
+                              .to_layout = buffers->layout[to],
+                              .to_at = at,
+                              .left = packed,
+                              .bytes = bytes});
 }
 
 int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
@@ -156,25 +150,18 @@ int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
                      uint64_t from_at, size_t bytes)
 {
-    xyl_work_t own;
-
     if (buffers->layout[from] == NULL && buffers->binned[from] == NULL)
         return xyl_buffers_unpack(buffers, work, to, to_at, bytes,
                                   xyl_buffers_address(buffers, from, from_at));
     if (buffers->layout[to] == NULL)
         return xyl_buffers_pack(buffers, work, from, from_at, bytes,
                                 xyl_buffers_address(buffers, to, to_at));
-    if (work == NULL)
-        work = &own;
-    work->kind = XYL_WORK_REPACK;
-    work->to = buffers->base[to];
-    work->to_layout = buffers->layout[to];
-    work->to_at = to_at;
-    work->left = buffers->base[from];
-    work->left_layout = buffers->layout[from];
-    work->left_at = from_at;
-    work->bytes = bytes;
-    work->describe = layout_describe;
-    work->by_host = repack_by_host;
-    return xyl_exec_do(buffers->exec, work);
+    return move(buffers, work,
+                &(xyl_work_t){.to = buffers->base[to],
+                              .to_layout = buffers->layout[to],
+                              .to_at = to_at,
+                              .left = buffers->base[from],
+                              .left_layout = buffers->layout[from],
+                              .left_at = from_at,
+                              .bytes = bytes});
 }
