@@ -20,13 +20,13 @@ typedef struct xyl_topology_map {
     const uint32_t *group;
 } xyl_topology_map_t;
 
-/* Fills `order`, `position` (both [ranks]) and `group` ([levels * ranks]) from
- * ids[level * ranks + rank] and core[rank], and sets *map_out to point at
- * them. All arrays belong to the caller. */
-void xyl_topology_map_build(uint32_t ranks, uint32_t levels,
-                            const uint32_t *ids, const uint32_t *core,
-                            uint32_t *order, uint32_t *position,
-                            uint32_t *group, xyl_topology_map_t *map_out);
+/* Words of the memory of a map. */
+#define XYL_MAP_WORDS(ranks, levels) ((size_t)(ranks) * (2 * (levels) + 3))
+
+/* Builds a map in XYL_MAP_WORDS of the caller's, which stay the map's. They
+ * begin with ids[level * ranks + rank], and core[rank] as one level more. */
+void xyl_topology_map_build(uint32_t ranks, uint32_t levels, uint32_t *memory,
+                            xyl_topology_map_t *map_out);
 
 /* shapes[level] joins the leaders of the groups of that level within the group
  * above; shapes[levels] joins the ranks of an innermost group. The leader of a

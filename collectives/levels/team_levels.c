@@ -107,25 +107,20 @@ static int map_switches(const xylem_team_t *team, const uint32_t *number,
     const xyl_context_switches_t *switches =
         xyl_context_switches_of(team->context);
     uint32_t nodes = levels->nodes, depth = switches->levels;
-    uint32_t *group, *ids, *core, i, level;
+    uint32_t *ids, i, level;
 
     if (switches->ids == NULL)
         return 1;
     assert(nodes > 0 && depth > 0);
-    /* order, position, group[depth], ids[depth], core */
-    levels->map_memory =
-        calloc((size_t)nodes * (2 + 2 * depth + 1), sizeof(uint32_t));
-    if (levels->map_memory == NULL)
+    ids = calloc(XYL_MAP_WORDS(nodes, depth), sizeof *ids);
+    levels->map_memory = ids;
+    if (ids == NULL)
         return 0;
-    group = levels->map_memory + 2 * (size_t)nodes;
-    ids = group + (size_t)depth * nodes;
-    core = ids + (size_t)depth * nodes;
     for (i = 0; i < job_nodes; i++)
         for (level = 0; level < depth && number[i] != NO_NODE; level++)
             ids[(size_t)level * nodes + number[i]] =
                 switches->ids[(size_t)i * depth + level];
-    xyl_topology_map_build(nodes, depth, ids, core, levels->map_memory,
-                           levels->map_memory + nodes, group, &levels->map);
+    xyl_topology_map_build(nodes, depth, ids, &levels->map);
     if (!tells_nodes_apart(&levels->map))
         levels->map.ranks = 0;
     return 1;

@@ -20,26 +20,21 @@ xylem_status_t xyl_map_create(const xyl_peer_t *peers,
                               uint32_t **memory_out,
                               xyl_topology_map_t *map_out)
 {
-    uint32_t levels = 3, i;
-    /* order, position, group[levels], ids[levels], core */
-    uint32_t *memory = malloc((size_t)n * (2 + levels + levels + 1) * 4);
-    uint32_t *group, *ids, *core;
+    enum { LEVELS = 3 };
+    uint32_t *memory = malloc(XYL_MAP_WORDS(n, LEVELS) * sizeof *memory);
+    uint32_t i;
 
     if (memory == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a map of ranks");
-    group = memory + 2 * (size_t)n;
-    ids = group + (size_t)levels * n;
-    core = ids + (size_t)levels * n;
     for (i = 0; i < n; i++) {
         const xylem_place_t *place =
             &peers[world_ranks == NULL ? i : world_ranks[i]].place;
-        ids[i] = place->node;
-        ids[n + i] = place->socket;
-        ids[2 * (size_t)n + i] = place->numa;
-        core[i] = place->core;
+        memory[i] = place->node;
+        memory[n + i] = place->socket;
+        memory[2 * (size_t)n + i] = place->numa;
+        memory[3 * (size_t)n + i] = place->core;
     }
-    xyl_topology_map_build(n, levels, ids, core, memory, memory + n, group,
-                           map_out);
+    xyl_topology_map_build(n, LEVELS, memory, map_out);
     *memory_out = memory;
     return XYLEM_OK;
 }

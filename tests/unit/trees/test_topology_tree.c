@@ -18,13 +18,11 @@ enum {
     SHAPES = XYL_TREE_LEVELS_MAX + 1
 };
 
-/* A placement with the arrays of its map. */
+/* A placement with the memory of its map. */
 typedef struct placement {
     uint32_t ids[XYL_TREE_LEVELS_MAX * RANKS_MAX];
     uint32_t core[RANKS_MAX];
-    uint32_t order[RANKS_MAX];
-    uint32_t position[RANKS_MAX];
-    uint32_t group[XYL_TREE_LEVELS_MAX * RANKS_MAX];
+    uint32_t memory[XYL_MAP_WORDS(RANKS_MAX, XYL_TREE_LEVELS_MAX)];
     xyl_shape_t shapes[SHAPES];
     unsigned half;
     xyl_topology_map_t map;
@@ -88,8 +86,9 @@ static int is_before(const placement_t *p, uint32_t a, uint32_t b)
 
 static void build(placement_t *p, uint32_t ranks, uint32_t levels)
 {
-    xyl_topology_map_build(ranks, levels, p->ids, p->core, p->order,
-                           p->position, p->group, &p->map);
+    memcpy(p->memory, p->ids, levels * ranks * sizeof *p->ids);
+    memcpy(p->memory + levels * ranks, p->core, ranks * sizeof *p->core);
+    xyl_topology_map_build(ranks, levels, p->memory, &p->map);
 }
 
 /* `nodes` nodes of 2 sockets of 4 cores, ranks in core order. */
@@ -379,7 +378,8 @@ static void test_large(void)
             shapes_set(&placed, trees[tree], 4);
             build(&placed, RANKS_MAX, 2);
             for (i = 1; i < RANKS_MAX; i++)
-                CHECK(is_before(&placed, placed.order[i - 1], placed.order[i]));
+                CHECK(is_before(&placed, placed.map.order[i - 1],
+                                placed.map.order[i]));
             placed.half = 0;
             walk(&placed, 0);
             placed.half = trees[tree]->halves - 1;
