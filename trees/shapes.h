@@ -8,8 +8,7 @@
  *   children: of any place, added in the order of service.
  *
  * Everything here is a pure function; any thread may call it. */
-#ifndef XYL_TREES_SHAPES_H
-#define XYL_TREES_SHAPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ static inline uint32_t xyl_log2_floor(uint32_t value)
 {
     return 31u - (uint32_t)__builtin_clz(value);
 }
-
-#endif

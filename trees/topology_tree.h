@@ -2,8 +2,7 @@
  * group with a tree of its own shape, its leader a member of the group above.
  * Luo, PhD thesis, University of Tennessee, 2020, section 4.2; re-rooting as
  * in its figure 4.5. */
-#ifndef XYL_TREES_TOPOLOGY_TREE_H
-#define XYL_TREES_TOPOLOGY_TREE_H
+#pragma once
 
 #include "trees/tree.h"
 
@@ -40,5 +39,3 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
                                     const xyl_shape_t *shapes, unsigned half,
                                     uint32_t rank, uint32_t root,
                                     uint32_t *children, uint32_t capacity);
-
-#endif

@@ -5,8 +5,7 @@
  * Shapes work on virtual ranks, the ranks rotated so that the root is 0;
  * in-order trees work on the ranks themselves, so that each subtree is a range.
  */
-#ifndef XYL_TREES_TREE_H
-#define XYL_TREES_TREE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
  * root; the k-ary tree only if it is a chain or a star; this function counts
  * the double and the bine tree as ordered only up to two ranks. */
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root);
-
-#endif

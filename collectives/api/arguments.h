@@ -1,6 +1,5 @@
 /* Checks of the arguments of calls. */
-#ifndef XYL_COLLECTIVES_API_ARGUMENTS_H
-#define XYL_COLLECTIVES_API_ARGUMENTS_H
+#pragma once
 
 #include "collectives/data/description.h"
 #include "runtime/core/team.h"
@@ -19,5 +18,3 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
 xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
                                           const xylem_coll_args_t *args,
                                           const char *call);
-
-#endif

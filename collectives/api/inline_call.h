@@ -2,8 +2,7 @@
  * runs a kept plan of one stage that moves one piece over shared memory. Its
  * request and the engine take no part, unless the call waits for others so long
  * that the net must be looked after; then it goes on like any operation. */
-#ifndef XYL_COLLECTIVES_API_INLINE_CALL_H
-#define XYL_COLLECTIVES_API_INLINE_CALL_H
+#pragma once
 
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
@@ -26,5 +25,3 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
 /* The `run` (runtime/core/request.h) of a request that may be started again and
  * whose plan runs inside a call. */
 int xyl_inline_start(xylem_request_t *request, xylem_status_t *status_out);
-
-#endif

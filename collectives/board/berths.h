@@ -14,8 +14,7 @@
  * that finds no free berth says so in the word, and the tag has no berth.
  *
  * Any thread, by a lock of the caller's. */
-#ifndef XYL_COLLECTIVES_BOARD_BERTHS_H
-#define XYL_COLLECTIVES_BOARD_BERTHS_H
+#pragma once
 
 #include "collectives/board/seats.h"
 #include "runtime/core/tags.h"
@@ -52,5 +51,3 @@ uint32_t xyl_berth_join(const xyl_seats_t *seats, xyl_berth_words_t *words,
 /* Leaves the tag after `calls` calls with it, modulo 2^XYL_TAG_CALLS_BITS. */
 void xyl_berth_leave(const xyl_seats_t *seats, xyl_berth_words_t *words,
                      uint32_t tag, xyl_berth_seat_t *mine, uint32_t calls);
-
-#endif

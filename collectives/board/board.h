@@ -39,8 +39,7 @@
  * seat leaves the board. If a seat has died, they never return.
  *
  * The progressing thread calls these functions, except where noted. */
-#ifndef XYL_COLLECTIVES_BOARD_H
-#define XYL_COLLECTIVES_BOARD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -314,5 +313,3 @@ static inline uint64_t xyl_board_get(const xyl_board_t *board,
 {
     return xyl_shm_get(board->seats.shm, flag);
 }
-
-#endif

@@ -35,8 +35,7 @@
  * frees or puts a cell does so, then looks for marks and wakes.
  *
  * The progressing thread. */
-#ifndef XYL_COLLECTIVES_COMBINE_H
-#define XYL_COLLECTIVES_COMBINE_H
+#pragma once
 
 #include "collectives/board/seats.h"
 
@@ -110,5 +109,3 @@ xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
                                 uint64_t ready, xyl_combine_t *combine);
 /* The caller has done `work`. */
 void xyl_combine_worked(xyl_combine_t *combine);
-
-#endif

@@ -50,8 +50,7 @@
  * puts, takes or frees a cell does so, then looks for marks and wakes.
  *
  * The progressing thread. */
-#ifndef XYL_COLLECTIVES_BOARD_PAIRS_H
-#define XYL_COLLECTIVES_BOARD_PAIRS_H
+#pragma once
 
 #include "collectives/board/seats.h"
 
@@ -161,5 +160,3 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
                         const xyl_pairs_t *pairs);
 /* The caller's work is done. */
 void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs);
-
-#endif

@@ -33,8 +33,7 @@
  *
  * A parcel's line says what its sender calls, as a seat's line does (share.c).
  * The progressing thread calls these functions. */
-#ifndef XYL_COLLECTIVES_PARCEL_H
-#define XYL_COLLECTIVES_PARCEL_H
+#pragma once
 
 #include "collectives/board/board.h"
 
@@ -142,5 +141,3 @@ void xyl_parcel_sent(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
 int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
 /* The receiver has read the part. */
 void xyl_parcel_taken(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
-
-#endif

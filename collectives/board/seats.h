@@ -3,8 +3,7 @@
  * changes a word looks for marks afterwards, and wakes the marked seats.
  *
  * The progressing thread. */
-#ifndef XYL_COLLECTIVES_BOARD_SEATS_H
-#define XYL_COLLECTIVES_BOARD_SEATS_H
+#pragma once
 
 #include "progress/shm/shm.h"
 
@@ -92,5 +91,3 @@ typedef enum xyl_sum_next {
     XYL_SUM_WAIT, /* step again when something may have changed */
     XYL_SUM_NONE  /* this seat is not needed any more */
 } xyl_sum_next_t;
-
-#endif

@@ -1,8 +1,7 @@
 /* The decision: which algorithm a call takes, with all its parameters. Its
  * inputs are equal on all ranks, so that all decide alike. In order of
  * precedence, the call, XYLEM_ALGORITHMS or the tables (rule.h) decide. */
-#ifndef XYL_COLLECTIVES_CHOOSE_CHOOSE_H
-#define XYL_COLLECTIVES_CHOOSE_CHOOSE_H
+#pragma once
 
 #include "collectives/choose/registry.h"
 #include "collectives/choose/rule.h"
@@ -41,5 +40,3 @@ uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
 xylem_status_t xyl_choose_tree(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                int is_commutative, xyl_choice_t *choice_out);
-
-#endif

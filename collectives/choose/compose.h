@@ -1,7 +1,6 @@
 /* Collectives as stages in series: the functions plan a collective on one rank.
  * They return owned (freed by xyl_request_discard, or by the user). */
-#ifndef XYL_COLLECTIVES_CHOOSE_COMPOSE_H
-#define XYL_COLLECTIVES_CHOOSE_COMPOSE_H
+#pragma once
 
 #include "collectives/data/call.h"
 #include "collectives/stages/choice.h"
@@ -36,5 +35,3 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
                             const char *call);
 xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
                               const char *call, xylem_request_t **request_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* From a rule to a choice: the call and the settings replace parameters, the
  * team limits them. */
-#ifndef XYL_COLLECTIVES_CHOOSE_FIT_H
-#define XYL_COLLECTIVES_CHOOSE_FIT_H
+#pragma once
 
 #include "collectives/choose/choose.h"
 #include "collectives/choose/tuning.h"
@@ -33,5 +32,3 @@ void xyl_explain_choice(const xylem_team_t *team, const xyl_query_t *query,
                         const struct xyl_problem *problem,
                         const xyl_decision_t *decision,
                         const xyl_choice_t *choice);
-
-#endif

@@ -7,8 +7,7 @@
  * plan that stays in the cache: the first such call claims the plan for the
  * engine's owner, and only an owner of the engine takes it from then on. So a
  * collective that runs inside the call pays for one exchange, the engine's. */
-#ifndef XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
-#define XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "collectives/stages/collective.h"
@@ -61,5 +60,3 @@ static inline xyl_plans_context_t *xyl_plans_of(const xylem_context_t *context)
 }
 
 extern const xyl_module_t xyl_plan_cache_module;
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Selection, xylem-bench and the tests read the registry. It is constant; any
  * thread. */
-#ifndef XYL_COLLECTIVES_CHOOSE_REGISTRY_H
-#define XYL_COLLECTIVES_CHOOSE_REGISTRY_H
+#pragma once
 
 #include "collectives/data/algorithm.h"
 #include "collectives/data/problem.h"
@@ -73,5 +72,3 @@ void xyl_algorithm_print(const xyl_named_t *named,
 int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes);
 /* 1: text begins with the name of a part and "=". */
 int xyl_algorithm_is_part(const char *text);
-
-#endif

@@ -2,8 +2,7 @@
  * algorithm to run there with its parameters; a call takes the first rule that
  * holds. The build makes the built-in rules from table.json; a file that
  * XYLEM_TUNING names comes before them, and XYLEM_ALGORITHMS before both. */
-#ifndef XYL_COLLECTIVES_CHOOSE_RULE_H
-#define XYL_COLLECTIVES_CHOOSE_RULE_H
+#pragma once
 
 #include "collectives/choose/registry.h"
 #include "collectives/stages/choice.h"
@@ -100,5 +99,3 @@ int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
 xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll);
 /* Makes the rule name this. */
 void xyl_rule_name(xyl_rule_t *rule, const xyl_named_t *named);
-
-#endif

@@ -1,7 +1,6 @@
 /* The rules of a context, in this order: of XYLEM_ALGORITHMS, of the file that
  * XYLEM_TUNING names, and the built-in ones. Constant once read; any thread. */
-#ifndef XYL_COLLECTIVES_CHOOSE_TUNING_H
-#define XYL_COLLECTIVES_CHOOSE_TUNING_H
+#pragma once
 
 #include "collectives/choose/rule.h"
 #include "collectives/data/limits.h"
@@ -58,5 +57,3 @@ const char *xyl_table_machine(const void *memory);
 /* How ranks come to their calls, by the table's key "arrivals". */
 uint32_t xyl_table_arrivals(const void *memory);
 void xyl_table_free(xyl_rule_t *rules, void *memory);
-
-#endif

@@ -2,8 +2,7 @@
  * works. The entry has its name, the collectives that it carries out, what it
  * needs and takes, and the function that plans it. The registry
  * (choose/registry.h) lists all entries. Constant; any thread. */
-#ifndef XYL_COLLECTIVES_DATA_ALGORITHM_H
-#define XYL_COLLECTIVES_DATA_ALGORITHM_H
+#pragma once
 
 #include "collectives/data/list.h"
 #include "include/xylem.h"
@@ -93,5 +92,3 @@ static inline int xyl_entry_does_levels(const xyl_algorithm_t *algorithm,
     return algorithm->level != NULL &&
            (algorithm->level->colls >> coll & 1) != 0;
 }
-
-#endif

@@ -33,8 +33,7 @@
  * and then to 16 bits. Complex numbers are two sums.
  *
  * Constant; any thread. */
-#ifndef XYL_COLLECTIVES_DATA_BINNED_H
-#define XYL_COLLECTIVES_DATA_BINNED_H
+#pragma once
 
 #include "collectives/data/op.h"
 
@@ -77,5 +76,3 @@ static inline uint64_t xyl_binned_elements(const xyl_binned_t *binned,
 {
     return at / binned->bytes * binned->element_bytes;
 }
-
-#endif

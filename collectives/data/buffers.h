@@ -1,8 +1,7 @@
 /* The buffers that a stage works on, in packed bytes. Only these functions know
  * whether elements have gaps, or whether packed bytes are sums (data/binned.h)
  * of numbers that are in the buffer. */
-#ifndef XYL_COLLECTIVES_DATA_BUFFERS_H
-#define XYL_COLLECTIVES_DATA_BUFFERS_H
+#pragma once
 
 #include <assert.h>
 
@@ -57,5 +56,3 @@ int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
 int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
                     xyl_buffer_t to, uint64_t at, size_t bytes,
                     const void *numbers);
-
-#endif

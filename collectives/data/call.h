@@ -1,7 +1,6 @@
 /* A call for planning: the part of the user's arguments that this rank uses. It
  * is found once, whatever way the call then goes, and constant afterwards. */
-#ifndef XYL_COLLECTIVES_DATA_CALL_H
-#define XYL_COLLECTIVES_DATA_CALL_H
+#pragma once
 
 #include "collectives/data/op.h"
 #include "collectives/data/problem.h"
@@ -60,5 +59,3 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call);
  * resolved. */
 void xyl_call_fini(xyl_call_t *call);
 void xyl_call_give_up(xyl_call_t *call);
-
-#endif

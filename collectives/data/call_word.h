@@ -11,8 +11,7 @@
  * `bytes` is the sum of the counts, and their digest stands in the place of the
  * root. A field is 0 if ranks may differ in it, as in other lengths that
  * vary. */
-#ifndef XYL_COLLECTIVES_DATA_CALL_WORD_H
-#define XYL_COLLECTIVES_DATA_CALL_WORD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ uint64_t xyl_word_of_call(const xylem_coll_args_t *args, uint32_t ranks);
 /* "bcast of 8 bytes, root 3, settings 5e", cut where `bytes` end;
  * XYL_CALL_WORDS are enough. The settings are left out where they are 0. */
 void xyl_word_in_words(uint64_t word, char *text, size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * of its short forms. The calls, their checks, the benchmarks, the binding for
  * MPI and the tests are made of this table or read it. It needs the public
  * header alone, so that programs which do not load the library have it, too. */
-#ifndef XYL_COLLECTIVES_DATA_DESCRIPTION_H
-#define XYL_COLLECTIVES_DATA_DESCRIPTION_H
+#pragma once
 
 #include <string.h>
 #include <strings.h>
@@ -365,5 +364,3 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 #define XYL_PARAMETER(type, member) , type member
 #define XYL_INITIAL(type, member)   .member = (member),
 #define XYL_PASSED(type, member)    , args->member
-
-#endif

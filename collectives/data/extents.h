@@ -1,7 +1,6 @@
 /* The bytes of a buffer that a call uses on a rank, so that these, and no
  * others, can be brought somewhere else and back. */
-#ifndef XYL_COLLECTIVES_DATA_EXTENTS_H
-#define XYL_COLLECTIVES_DATA_EXTENTS_H
+#pragma once
 
 #include "collectives/data/call.h"
 
@@ -28,5 +27,3 @@ void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
 /* The extents of the rank's result. */
 void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out);
-
-#endif

@@ -9,8 +9,7 @@
  * Made to be vectorised: no branches, signed comparisons of numbers that are
  * never negative, and no step wider than it must be. Pure; any thread. Included
  * by the kernels: everything is static. */
-#ifndef XYL_COLLECTIVES_DATA_HALF_H
-#define XYL_COLLECTIVES_DATA_HALF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -125,5 +124,3 @@ static inline uint16_t xyl_half_choose(uint16_t left, uint16_t right,
 
     return is_number & is_less ? if_less : otherwise;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * same sequence of roundings is used everywhere, so all tables give the same
  * bits; only the sign and payload of a NaN that an addition or multiplication
  * produces are left open. Nothing here has state; any thread may use it. */
-#ifndef XYL_COLLECTIVES_DATA_KERNELS_H
-#define XYL_COLLECTIVES_DATA_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -87,6 +86,4 @@ extern const xyl_kernel_table_t xyl_kernels_base;
 #ifdef XYL_KERNELS_X86
 extern const xyl_kernel_table_t xyl_kernels_avx2;
 extern const xyl_kernel_table_t xyl_kernels_avx512;
-#endif
-
 #endif

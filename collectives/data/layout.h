@@ -13,8 +13,7 @@
  * so that a matrix out of a larger one is one block, however many rows it has.
  * See layout_build.h for how layouts are made. Constant once made; any
  * thread. */
-#ifndef XYL_COLLECTIVES_DATA_LAYOUT_H
-#define XYL_COLLECTIVES_DATA_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void xyl_layout_pack(const xyl_layout_t *layout, const void *base,
                      uint64_t offset, size_t bytes, void *packed);
 void xyl_layout_unpack(const xyl_layout_t *layout, void *base, uint64_t offset,
                        size_t bytes, const void *packed);
-
-#endif

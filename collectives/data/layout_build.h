@@ -1,8 +1,7 @@
 /* Making layouts out of other layouts, and holding them. A layout that is made
  * has one reference; a holder that needs it for longer than the call that
  * showed it acquires one more. Any thread. */
-#ifndef XYL_COLLECTIVES_DATA_LAYOUT_BUILD_H
-#define XYL_COLLECTIVES_DATA_LAYOUT_BUILD_H
+#pragma once
 
 #include "collectives/data/layout.h"
 
@@ -33,5 +32,3 @@ xylem_status_t xyl_layout_create(const xyl_layout_part_t *parts,
 void xyl_layout_acquire(const xyl_layout_t *layout);
 /* The last release frees the layout. NULL is allowed. */
 void xyl_layout_release(const xyl_layout_t *layout);
-
-#endif

@@ -2,8 +2,7 @@
  * method: values of the table that decides (collectives/choose/table.json, with
  * each value's origin), by the names of this list. Results are right with any
  * value within its range. */
-#ifndef XYL_COLLECTIVES_DATA_LIMITS_H
-#define XYL_COLLECTIVES_DATA_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ static inline const xyl_limits_t *xyl_limits_of(const xylem_context_t *context)
 {
     return xyl_tuned_of(context)->limits;
 }
-
-#endif

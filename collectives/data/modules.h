@@ -1,8 +1,7 @@
 /* The numbers of the modules of collectives/, by which their state in a context
  * or a team is found (runtime/core/module.h). Each builds on lower ones at
  * most. */
-#ifndef XYL_COLLECTIVES_DATA_MODULES_H
-#define XYL_COLLECTIVES_DATA_MODULES_H
+#pragma once
 
 #include "runtime/core/module.h"
 #include "runtime/modules.h"
@@ -20,5 +19,3 @@ enum {
     XYL_MODULE_TASKS,                        /* tasks/table.h */
     XYL_MODULE_COUNT
 };
-
-#endif

@@ -6,8 +6,7 @@
  * ranks do not all begin with the same neighbour; and of all edges that are
  * left, the first in this order is the first of its sender and of its receiver.
  * An edge that a rank names several times is there as often. */
-#ifndef XYL_COLLECTIVES_DATA_NEIGHBORS_H
-#define XYL_COLLECTIVES_DATA_NEIGHBORS_H
+#pragma once
 
 #include "collectives/data/problem.h"
 
@@ -49,5 +48,3 @@ static inline uint32_t xyl_neighbors_peer(const xyl_edges_t *edges, uint32_t i)
 {
     return edges->peers[edges->sorted[i].index];
 }
-
-#endif

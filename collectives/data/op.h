@@ -2,8 +2,7 @@
  * the kernels that combine two operands. Kernels are built once per
  * instruction set (baseline, AVX2, AVX-512) and chosen at run time. Everything
  * here is constant; any thread may call any function. */
-#ifndef XYL_COLLECTIVES_DATA_OP_H
-#define XYL_COLLECTIVES_DATA_OP_H
+#pragma once
 
 #include "include/xylem.h"
 #include "progress/exec/exec.h"
@@ -23,5 +22,3 @@ xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
  * because of NaNs and the signs of zeros; pairs do not, because of the bits in
  * their gaps. */
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
-
-#endif

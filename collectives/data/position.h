@@ -1,8 +1,7 @@
 /* Positions in buffers, for actions of schedules and steps of node programs.
  * Buffers have no addresses there, so that one schedule or program serves any
  * number of starts with other buffers. */
-#ifndef XYL_COLLECTIVES_DATA_POSITION_H
-#define XYL_COLLECTIVES_DATA_POSITION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ static inline void xyl_position_shift(xyl_position_t *position,
     else if (position->buffer == XYL_BUFFER_RECV)
         position->at += recv_at;
 }
-
-#endif

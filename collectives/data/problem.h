@@ -2,8 +2,7 @@
  * their lengths and their places. It is found once for a call (data/call.h);
  * writers of schedules and of node programs read it, and levels make smaller
  * ones of it. */
-#ifndef XYL_COLLECTIVES_DATA_PROBLEM_H
-#define XYL_COLLECTIVES_DATA_PROBLEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -146,5 +145,3 @@ static inline uint64_t xyl_problem_block_at(const xyl_problem_t *problem,
 
     return xyl_block_at(problem, displs, rank);
 }
-
-#endif

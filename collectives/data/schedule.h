@@ -14,8 +14,7 @@
  *
  * Writing never fails in the call: `status` keeps the first error. One thread.
  */
-#ifndef XYL_COLLECTIVES_DATA_SCHEDULE_H
-#define XYL_COLLECTIVES_DATA_SCHEDULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -122,5 +121,3 @@ void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
 /* Moves what is written so far by so many elements in SEND and RECV. */
 void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
                         uint64_t recv_at);
-
-#endif

@@ -3,8 +3,7 @@
  * bytes replaces a type of the user's; if an element is longer than a block can
  * be, bytes replace it, with all counts and displacements in bytes. If elements
  * have gaps, the layout says where their bytes lie. */
-#ifndef XYL_COLLECTIVES_DATA_SIDES_H
-#define XYL_COLLECTIVES_DATA_SIDES_H
+#pragma once
 
 #include "collectives/data/layout.h"
 #include "collectives/data/types.h"
@@ -34,5 +33,3 @@ xylem_status_t xyl_sides_replace(const xylem_team_t *team,
                                  xylem_coll_args_t *args,
                                  xyl_sides_t *sides_out);
 void xyl_sides_release(const xyl_sides_t *sides);
-
-#endif

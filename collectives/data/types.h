@@ -1,8 +1,7 @@
 /* The types of a context: handles of the user's types, and what operations
  * need of them. A handle is XYL_USER_TYPE_BASE plus a place in a table that
  * grows; the context's lock guards it. Any thread. */
-#ifndef XYL_COLLECTIVES_DATA_TYPES_H
-#define XYL_COLLECTIVES_DATA_TYPES_H
+#pragma once
 
 #include "collectives/data/layout.h"
 #include "collectives/data/modules.h"
@@ -52,5 +51,3 @@ xylem_status_t xyl_types_layout_of_blocks(xylem_context_t *context, uint32_t n,
                                           const xylem_type_t *types,
                                           uint64_t *packed_out,
                                           const xyl_layout_t **layout_out);
-
-#endif

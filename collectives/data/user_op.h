@@ -1,6 +1,5 @@
 /* Operations that combine elements as the user's functions say. Any thread. */
-#ifndef XYL_COLLECTIVES_DATA_USER_OP_H
-#define XYL_COLLECTIVES_DATA_USER_OP_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "collectives/data/op.h"
@@ -28,5 +27,3 @@ _Atomic uint32_t *xyl_user_op_detached(const xylem_context_t *context,
                                        xylem_op_t op);
 
 extern const xyl_module_t xyl_user_ops_module;
-
-#endif

@@ -15,8 +15,7 @@
  * Tennessee, 2020, chapter 6. HAN orders the tasks of a level by hand; here
  * events start them.
  */
-#ifndef XYL_COLLECTIVES_LEVELS_HAN_H
-#define XYL_COLLECTIVES_LEVELS_HAN_H
+#pragma once
 
 #include "collectives/data/call.h"
 #include "collectives/stages/choice.h"
@@ -42,5 +41,3 @@ struct xyl_levels;
 int xyl_han_alltoall_fits(const xylem_team_t *team,
                           const struct xyl_levels *levels,
                           uint64_t block_bytes);
-
-#endif

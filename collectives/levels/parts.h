@@ -3,8 +3,7 @@
  *
  * Blocks in *node order* lie node after node, and on a node in the order of its
  * seats. That is the order of ranks if ranks fill node after node. */
-#ifndef XYL_COLLECTIVES_LEVELS_PARTS_H
-#define XYL_COLLECTIVES_LEVELS_PARTS_H
+#pragma once
 
 #include "collectives/data/call.h"
 #include "collectives/data/schedule.h"
@@ -177,5 +176,3 @@ void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
 void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                       const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);
-
-#endif

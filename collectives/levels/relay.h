@@ -24,8 +24,7 @@
  * segments once more, into the same places of the window, which stays until
  * then; and it sends all of them. So no message is left without a receiver.
  */
-#ifndef XYL_COLLECTIVES_LEVELS_RELAY_H
-#define XYL_COLLECTIVES_LEVELS_RELAY_H
+#pragma once
 
 #include "collectives/data/algorithm.h"
 #include "collectives/levels/team_levels.h"
@@ -52,5 +51,3 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
  * root publishes segments; on other nodes the net writes them into the window.
  * Selection does not offer it. */
 extern const xyl_algorithm_t xyl_relay_program;
-
-#endif

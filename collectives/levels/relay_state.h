@@ -1,8 +1,7 @@
 /* The state of a relay, and what its two halves have in common. relay.c is the
  * stage; relay_help.c moves segments beside the tree, past leaders that are
  * late (relay.h shows the messages). */
-#ifndef XYL_COLLECTIVES_LEVELS_RELAY_STATE_H
-#define XYL_COLLECTIVES_LEVELS_RELAY_STATE_H
+#pragma once
 
 #include "collectives/levels/relay.h"
 #include "collectives/node/stage.h"
@@ -110,5 +109,3 @@ void xyl_relay_help_send(xyl_relay_t *relay);
 void xyl_relay_help_receive(xyl_relay_t *relay);
 /* If this rank leads: shows the seats that stand by that it is alive. */
 void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index);
-
-#endif

@@ -1,8 +1,7 @@
 /* The nodes of a team, for collectives of several levels. Nodes are numbered in
  * the order of their first ranks, the ranks of a node (its seats) in ascending
  * order. */
-#ifndef XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
-#define XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "runtime/core/team.h"
@@ -51,5 +50,3 @@ static inline uint32_t xyl_levels_rank(const xyl_levels_t *levels,
 /* The node and the seat of a rank of the team. */
 void xyl_levels_find(const xyl_levels_t *levels, uint32_t rank,
                      uint32_t *node_out, uint32_t *seat_out);
-
-#endif

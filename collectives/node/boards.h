@@ -1,7 +1,6 @@
 /* The boards of teams: made when a call needs them, kept for the next team of
  * the same ranks, or left. */
-#ifndef XYL_COLLECTIVES_NODE_BOARDS_H
-#define XYL_COLLECTIVES_NODE_BOARDS_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "runtime/core/group.h"
@@ -65,5 +64,3 @@ uint64_t xyl_node_longest_window(const xylem_context_t *context);
 void xyl_node_boards_leave(xylem_context_t *context, xyl_board_t *boards);
 /* The context ends: no rank's context has a team any more. */
 void xyl_node_boards_end(xylem_context_t *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* Groups of seats that are near each other. Bytes that go from group to group
  * are dear if each group has a cache of its own. Pure. */
-#ifndef XYL_COLLECTIVES_NODE_GROUPS_H
-#define XYL_COLLECTIVES_NODE_GROUPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@
  * these. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
                               uint64_t setting, uint32_t *group_of_out);
-
-#endif

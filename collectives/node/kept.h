@@ -7,8 +7,7 @@
  *
  * No rank has to keep a board, or to offer one. A rank gives up a board that it
  * has offered in vain. Any thread; these functions take the context's lock. */
-#ifndef XYL_COLLECTIVES_NODE_KEPT_H
-#define XYL_COLLECTIVES_NODE_KEPT_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "runtime/core/context.h"
@@ -35,5 +34,3 @@ xyl_board_t *xyl_kept_take_all(xylem_context_t *context);
 xyl_board_offer_t xyl_kept_offer(const xyl_board_t *board);
 int xyl_kept_offers_equal(const xyl_board_offer_t *a,
                           const xyl_board_offer_t *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* Collectives in the memory of a node: from the arguments of a call to an
  * operation with a node stage. */
-#ifndef XYL_COLLECTIVES_NODE_H
-#define XYL_COLLECTIVES_NODE_H
+#pragma once
 
 #include "collectives/data/call.h"
 #include "collectives/data/modules.h"
@@ -75,5 +74,3 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
 extern const xyl_module_t xyl_node_module;
-
-#endif

@@ -32,8 +32,7 @@
  * Offsets and counts are packed bytes. The functions that write a program
  * return no status: the program keeps its first error in `status`, and xyl_fail
  * has stored its text. A program belongs to one thread. */
-#ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
-#define XYL_COLLECTIVES_NODE_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -417,5 +416,3 @@ uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,
  * program->segment_bytes as `room` and the words of a slot allow. */
 void xyl_node_cut_segments(xyl_node_program_t *program, uint64_t total,
                            uint64_t room);
-
-#endif

@@ -1,7 +1,6 @@
 /* Two facts that a node stage writes into its seat's line, and reads in the
  * lines of others: where the input lies, and which call the stage runs. */
-#ifndef XYL_COLLECTIVES_NODE_SHARE_H
-#define XYL_COLLECTIVES_NODE_SHARE_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "collectives/data/buffers.h"
@@ -79,5 +78,3 @@ const char *xyl_node_input(xyl_node_stage_t *node,
 /* 1: some input could not be seen, or a seat calls something else, and the
  * operation has failed. */
 int xyl_node_share_failed(xyl_node_stage_t *node);
-
-#endif

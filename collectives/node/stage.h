@@ -1,6 +1,5 @@
 /* The node stage: runs a node program on a board, once per piece. */
-#ifndef XYL_COLLECTIVES_NODE_STAGE_H
-#define XYL_COLLECTIVES_NODE_STAGE_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "collectives/data/layout.h"
@@ -96,5 +95,3 @@ unsigned xyl_node_stages_poll(void *arg);
 
 /* Says to the other seats that this seat's next call was refused. */
 void xyl_node_share_refusal(xyl_board_t *board, uint64_t call);
-
-#endif

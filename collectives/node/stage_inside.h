@@ -8,8 +8,7 @@
  *   sums.c          sums in the order of arrival, or of pairs
  *   stage_relay.c   segments that relays of levels put into the window
  */
-#ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
-#define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
+#pragma once
 
 #include "collectives/board/parcel.h"
 #include "collectives/data/buffers.h"
@@ -191,5 +190,3 @@ unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces);
 void xyl_node_stop_helping(xyl_timer_t *timer, uint64_t now_ns);
 /* Runs the piece as far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of this room in contexts and teams (runtime/core/module.h). */
-#ifndef XYL_COLLECTIVES_NODE_STATE_H
-#define XYL_COLLECTIVES_NODE_STATE_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "collectives/data/modules.h"
@@ -42,5 +41,3 @@ static inline xyl_node_team_t *xyl_node_of_team(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_NODE];
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The steps COMBINE, PAIR and COLLECT in one piece of a node program. COMBINE
  * adds in the order of arrival (combine.h), PAIR in a fixed order (pairs.h).
  * These protocols say where to work; this file moves the bytes. */
-#ifndef XYL_COLLECTIVES_NODE_SUMS_H
-#define XYL_COLLECTIVES_NODE_SUMS_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "collectives/node/program.h"
@@ -59,5 +58,3 @@ int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 /* COLLECT, of a step that is not done: 1: own is not needed any more. */
 int xyl_node_collect_has_kept(const xyl_node_combine_t *at, uint32_t segments);
-
-#endif

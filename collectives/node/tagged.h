@@ -5,8 +5,7 @@
  * another call keeps its berth until the team ends.
  *
  * Any thread, for a team on one node. */
-#ifndef XYL_COLLECTIVES_NODE_TAGGED_H
-#define XYL_COLLECTIVES_NODE_TAGGED_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "runtime/core/operation.h"
@@ -27,5 +26,3 @@ xyl_board_t *xyl_node_tag_board(xylem_team_t *team, uint32_t tag);
 
 /* The team ends: its boards are put in front of `boards`, by next_left. */
 xyl_board_t *xyl_tagged_end(xyl_tagged_t *tagged, xyl_board_t *boards);
-
-#endif

@@ -1,8 +1,7 @@
 /* Shared by the writers of schedules. A schedule says which rank sends which
  * elements to which rank in a collective; pure functions of the problem write
  * schedules, one file each in collectives/schedules/. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
-#define XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
+#pragma once
 
 #include "collectives/data/algorithm.h"
 #include "collectives/data/problem.h"
@@ -94,5 +93,3 @@ static inline uint64_t xyl_knomial_span(uint64_t place, uint64_t places,
         weight *= radix;
     return weight < places - place ? weight : places - place;
 }
-
-#endif

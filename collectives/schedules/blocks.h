@@ -8,8 +8,7 @@
  * the temporary buffer, the *store*, and copies arriving blocks from there.
  *
  * One thread. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
-#define XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
+#pragma once
 
 #include "collectives/schedules/algorithm.h"
 
@@ -69,5 +68,3 @@ void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
  * action after which they are in the store; XYL_ACTION_NONE: they are empty. */
 xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
                             uint32_t label, uint32_t first, uint32_t end);
-
-#endif

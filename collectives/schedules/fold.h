@@ -2,8 +2,7 @@
  * 2 * (ranks - places) ranks each odd one stands back behind the even one
  * before it. So each place has a range of ranks, and places are in the order of
  * ranks. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_FOLD_H
-#define XYL_COLLECTIVES_SCHEDULES_FOLD_H
+#pragma once
 
 #include "collectives/schedules/algorithm.h"
 
@@ -87,5 +86,3 @@ static inline xyl_position_t xyl_fold_combine(const xyl_fold_t *fold,
                                      theirs, theirs, mine, count, *ready_out);
     return theirs;
 }
-
-#endif

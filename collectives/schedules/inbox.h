@@ -1,7 +1,6 @@
 /* A few places for elements that arrive to be combined, used in turn: so many
  * messages may be on their way at once; more messages need no more memory. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_INBOX_H
-#define XYL_COLLECTIVES_SCHEDULES_INBOX_H
+#pragma once
 
 #include "collectives/data/schedule.h"
 
@@ -41,5 +40,3 @@ static inline void xyl_inbox_give(xyl_inbox_t *inbox, xyl_action_t last)
     inbox->used[inbox->next] = last;
     inbox->next = (inbox->next + 1) % XYL_INBOX_PLACES;
 }
-
-#endif

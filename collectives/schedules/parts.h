@@ -1,8 +1,7 @@
 /* A vector cut into one part per rank: of an allreduce or reduce, parts that
  * differ by at most one element; of a reduce_scatter, the blocks, one behind
  * the other. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_PARTS_H
-#define XYL_COLLECTIVES_SCHEDULES_PARTS_H
+#pragma once
 
 #include "collectives/schedules/algorithm.h"
 
@@ -34,5 +33,3 @@ static inline int xyl_parts_result_is_late(const xyl_problem_t *problem)
     return problem->is_in_place && problem->coll != XYLEM_COLL_ALLREDUCE &&
            problem->coll != XYLEM_COLL_REDUCE;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The decision for a call: the algorithm, and all its parameters. Equal on all
  * ranks. */
-#ifndef XYL_COLLECTIVES_STAGES_CHOICE_H
-#define XYL_COLLECTIVES_STAGES_CHOICE_H
+#pragma once
 
 #include "collectives/data/algorithm.h"
 #include "collectives/data/problem.h"
@@ -63,5 +62,3 @@ typedef struct xyl_choice {
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */
 } xyl_choice_t;
-
-#endif

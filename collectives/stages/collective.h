@@ -1,7 +1,6 @@
 /* The operation of a collective: an xyl_operation_t, which moves segments, and
  * the facts of the call that its stages need. */
-#ifndef XYL_COLLECTIVES_STAGES_COLLECTIVE_H
-#define XYL_COLLECTIVES_STAGES_COLLECTIVE_H
+#pragma once
 
 #include "collectives/data/op.h"
 #include "collectives/data/problem.h"
@@ -125,5 +124,3 @@ static inline void xyl_collective_bind_again(xyl_operation_t *operation,
         collective->bound_recv != args->recv)
         xyl_collective_bind(operation, args);
 }
-
-#endif

@@ -10,8 +10,7 @@
  * touch. The first stage copies the input to a mirror, on which the stages
  * between work; the last copies the result back. A message that is not cut goes
  * by runs. */
-#ifndef XYL_COLLECTIVES_STAGES_COPY_STAGE_H
-#define XYL_COLLECTIVES_STAGES_COPY_STAGE_H
+#pragma once
 
 #include "collectives/data/extents.h"
 #include "collectives/stages/collective.h"
@@ -52,5 +51,3 @@ xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
  */
 xylem_status_t xyl_mirror_scratch_take(xyl_operation_t *operation,
                                        uint64_t bytes);
-
-#endif

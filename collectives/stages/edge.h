@@ -17,8 +17,7 @@
  * other number costs more than all else that is done with an event. Touched
  * only by the thread that progresses.
  */
-#ifndef XYL_COLLECTIVES_STAGES_EDGE_H
-#define XYL_COLLECTIVES_STAGES_EDGE_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ static inline void xyl_edge_finish(xyl_edge_t *edge, uint64_t index)
     edge->posted >>= prefix;
     edge->finished >>= prefix;
 }
-
-#endif

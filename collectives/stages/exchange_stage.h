@@ -1,6 +1,5 @@
 /* The exchange stage: runs a schedule. */
-#ifndef XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
-#define XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
+#pragma once
 
 #include "collectives/data/layout.h"
 #include "collectives/data/limits.h"
@@ -34,5 +33,3 @@ typedef void (*xyl_exchange_trim_fn)(const void *arg,
                                      xyl_action_entry_t *actions);
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
                              const void *arg);
-
-#endif

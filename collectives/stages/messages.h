@@ -1,6 +1,5 @@
 /* The messages of a stage: over an edge, or singly. */
-#ifndef XYL_COLLECTIVES_STAGES_MESSAGES_H
-#define XYL_COLLECTIVES_STAGES_MESSAGES_H
+#pragma once
 
 #include "collectives/stages/edge.h"
 #include "runtime/core/operation.h"
@@ -74,5 +73,3 @@ static inline int xyl_stage_arrived(xyl_stage_t *stage,
 
 /* Cancels the receives that are posted on `edge`. */
 void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge);
-
-#endif

@@ -1,7 +1,6 @@
 /* A queue through which each of the numbers below some count passes at most
  * once in a run: actions of a schedule, segments of a lane. */
-#ifndef XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
-#define XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ static inline uint32_t xyl_number_queue_pop(xyl_number_queue_t *queue)
 {
     return queue->numbers[queue->first++];
 }
-
-#endif

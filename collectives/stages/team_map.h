@@ -1,6 +1,5 @@
 /* The map of a team: its ranks by place, for trees that follow the machine. */
-#ifndef XYL_COLLECTIVES_STAGES_TEAM_MAP_H
-#define XYL_COLLECTIVES_STAGES_TEAM_MAP_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "runtime/core/team.h"
@@ -21,5 +20,3 @@ xylem_status_t xyl_map_create(const xyl_peer_t *peers,
 void xyl_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
 
 extern const xyl_module_t xyl_team_map_module;
-
-#endif

@@ -2,8 +2,7 @@
  * (reduce), each edge with a window of its own, no child waiting for its
  * siblings and no segment for another.
  * Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5. */
-#ifndef XYL_COLLECTIVES_STAGES_TREE_STAGE_H
-#define XYL_COLLECTIVES_STAGES_TREE_STAGE_H
+#pragma once
 
 #include "collectives/stages/collective.h"
 #include "collectives/stages/messages.h"
@@ -84,5 +83,3 @@ static inline xyl_slot_t *xyl_slot_of(xyl_event_t *event)
 {
     return (xyl_slot_t *)(void *)event;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The work that a stage asks of an executor (progress/exec/exec.h). If that
  * works in the call, the stage needs no xyl_work_t, and no memory for any. */
-#ifndef XYL_COLLECTIVES_STAGES_WORK_H
-#define XYL_COLLECTIVES_STAGES_WORK_H
+#pragma once
 
 #include "collectives/stages/collective.h"
 
@@ -53,5 +52,3 @@ void xyl_stage_pause_init(xyl_stage_pause_t *pause, xyl_stage_t *stage,
                           void (*go_on)(xyl_stage_t *stage));
 /* Begins a pause, if none is on; `go_on` is called when it is over. */
 void xyl_stage_pause(xyl_stage_pause_t *pause);
-
-#endif

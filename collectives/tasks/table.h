@@ -9,8 +9,7 @@
  *   describe.c  says in words which rank waits for which
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_COLLECTIVES_TASKS_TABLE_H
-#define XYL_COLLECTIVES_TASKS_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -283,5 +282,3 @@ xylem_status_t xyl_task_is_wanted(const xylem_task_t *task);
 /* Posts the receives. */
 xylem_status_t xyl_serve_begin(xylem_tasks_t *tasks);
 void xyl_serve_release(xylem_tasks_t *tasks);
-
-#endif

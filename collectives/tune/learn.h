@@ -1,8 +1,7 @@
 /* XYLEM_TUNING_LEARN: a long run tries other plans now and then, in the same
  * calls on all ranks, and so learns whether its rules are the best. The
  * observer keeps the times (timing.h). */
-#ifndef XYL_COLLECTIVES_TUNE_LEARN_H
-#define XYL_COLLECTIVES_TUNE_LEARN_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "runtime/core/context.h"
@@ -34,5 +33,3 @@ static inline int xyl_learns(const xylem_team_t *team)
 }
 
 extern const xyl_module_t xyl_learning_module;
-
-#endif

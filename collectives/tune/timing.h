@@ -2,8 +2,7 @@
  * written for. It times calls while XYLEM_VERBOSE=select asks for it, says
  * where a plan is far from its prediction, and, for XYLEM_TUNING_LEARN, keeps
  * times for xylem-tune learn. It costs nothing otherwise. */
-#ifndef XYL_COLLECTIVES_TUNE_TIMING_H
-#define XYL_COLLECTIVES_TUNE_TIMING_H
+#pragma once
 
 #include "collectives/data/call.h"
 #include "collectives/stages/choice.h"
@@ -21,5 +20,3 @@ xyl_timed_t *xyl_timing_of(const xyl_call_t *call, const xyl_choice_t *choice);
  * none does. Borrowed until the end. */
 void xyl_timing_begin(xylem_context_t *context, const char *record);
 void xyl_timing_end(xylem_context_t *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the alltoalls on a node: a block's place, and how it is
  * published. */
-#ifndef XYL_COLLECTIVES_NODE_ALLTOALL_H
-#define XYL_COLLECTIVES_NODE_ALLTOALL_H
+#pragma once
 
 #include "collectives/node/programs/parts.h"
 
@@ -46,5 +45,3 @@ static inline void xyl_node_alltoall_own(const xyl_problem_t *problem,
             xyl_node_alltoall_from(problem, own),
             xyl_node_left(program, xyl_node_block(problem, own)));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers of the functions that write node programs. */
-#ifndef XYL_COLLECTIVES_NODE_PARTS_H
-#define XYL_COLLECTIVES_NODE_PARTS_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "collectives/board/parcel.h"
@@ -445,5 +444,3 @@ static inline int xyl_node_alltoall_shares(const xyl_problem_t *problem)
            xyl_node_shares(problem,
                            xyl_problem_bytes(problem) * problem->ranks);
 }
-
-#endif
