@@ -291,7 +291,7 @@ static xylem_status_t add_outer_stages(const xyl_call_t *call,
             xyl_pack_sums_add(operation, input_count(call->team, &call->args),
                               result_count(call->team, &call->args));
     if (status == XYLEM_OK)
-        status = xyl_mirror_stages_add(operation, call);
+        status = xyl_mirror_stages_add(operation, call, NULL);
     if (status != XYLEM_OK)
         xyl_request_discard(&operation->request);
     return status;

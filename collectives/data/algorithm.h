@@ -12,6 +12,7 @@ struct xyl_problem;
 struct xyl_schedule;
 struct xyl_node_program;
 struct xyl_han;
+struct xyl_call;
 
 typedef enum xyl_algorithm_kind {
     XYL_ALGORITHM_TREE,     /* stages along a tree, in segments */
@@ -38,11 +39,12 @@ enum {
 /* How an algorithm does the levels within a node of collectives in lanes
  * (levels/han.c). Other nodes need not know: buffers of a run may make it leave
  * these levels to the stages that are there in any case. `begin` comes before
- * the stages of all lanes, `end` behind them. `han` keeps errors. */
+ * the stages of all lanes, `end` behind them, and adds those of mirrors. `han`
+ * keeps errors. */
 typedef struct xyl_node_level {
     uint32_t colls; /* XYL_COLL_BIT of each, of the whole call */
     void (*begin)(struct xyl_han *han);
-    void (*end)(struct xyl_han *han);
+    void (*end)(struct xyl_han *han, const struct xyl_call *call);
 } xyl_node_level_t;
 
 typedef struct xyl_algorithm {

@@ -485,6 +485,10 @@ static void level_settle(level_t *level)
     uint32_t i;
 
     level->is_settled = 1;
+    if (status == XYLEM_OK && !plan->is_direct && plan->has_mirrors) {
+        status = xyl_device_mirrors_take(plan);
+        plan->has_mirrors = 0; /* they stay for further runs */
+    }
     if (status != XYLEM_OK) {
         xyl_failure_raise_for(plan->operation, status);
         return;
@@ -877,11 +881,28 @@ static void others_await(const xyl_han_t *han, level_t *level)
     }
 }
 
-static void level_end(xyl_han_t *han)
+/* Adds the mirrors' stages. A leader's stages between nodes work on mirrors in
+ * any case; a seat that leads no lane takes memory when a run needs it. */
+static void mirrors_add(xyl_han_t *han, level_t *level, const xyl_call_t *call)
+{
+    xyl_device_plan_t *plan = &level->plan;
+    uint32_t lane;
+
+    plan->has_mirrors = xyl_collective_is_mirrored(han->operation);
+    for (lane = 0; lane < han->operation->lanes; lane++)
+        plan->has_mirrors &= han->nets[lane].first == NULL;
+    han->status = xyl_mirror_stages_add(
+        han->operation, call, plan->has_mirrors ? &plan->mirrors : NULL);
+}
+
+static void level_end(xyl_han_t *han, const xyl_call_t *call)
 {
     level_t *level = han->level;
     xyl_operation_t *operation = han->operation;
 
+    mirrors_add(han, level, call);
+    if (han->status != XYLEM_OK)
+        return;
     level->lane_count = operation->lanes;
     level->lanes = xyl_arena_array(&operation->request.arena, operation->lanes,
                                    sizeof *level->lanes);

@@ -6,6 +6,7 @@
 #include "collectives/data/algorithm.h"
 #include "collectives/data/extents.h"
 #include "collectives/device/device.h"
+#include "collectives/stages/copy_stage.h"
 #include "collectives/stages/work.h"
 
 /* An offer names at most so many other GPUs that its GPU reaches. */
@@ -109,10 +110,10 @@ struct xyl_device_plan {
     int device;
     size_t offer_bytes;
     char *offers; /* [ranks] */
-    /* These members belong to a rank with buffers of a GPU, if mirrors are
-     * taken. */
-    int has_mirrors, is_one_buffer;
-    xyl_extents_t given, gotten;
+    /* Of a rank with buffers of a GPU. has_mirrors: a run that needs mirrors
+     * takes them. */
+    int has_mirrors;
+    xyl_mirrors_t mirrors;
     xyl_stage_t *fetch, *bring; /* NULL: there is nothing to be mirrored */
     xyl_stage_t *node;
     xyl_stage_t **barriers; /* [phases_max], one behind each phase */
@@ -153,6 +154,9 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
 /* Closes the memory that a rank's offer says to be freed. */
 void xyl_device_forget_freed(const xyl_device_plan_t *plan, uint32_t rank);
+
+/* Takes mirrors in a run that needs them; planning takes none. */
+xylem_status_t xyl_device_mirrors_take(const xyl_device_plan_t *plan);
 
 /* Opens a buffer that another rank has named, for this rank's device. NULL: it
  * cannot be opened. */

@@ -286,18 +286,13 @@ static void mirrors_explain(xyl_device_plan_t *plan, uint32_t rank,
     plan->mirrored_for = why;
 }
 
-/* Takes mirrors in a run that needs them; planning takes none. */
-static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
+xylem_status_t xyl_device_mirrors_take(const xyl_device_plan_t *plan)
 {
-    xyl_operation_t *operation = plan->operation;
-    const void *users_input = plan->input.users;
-    void *users_result = plan->result.users;
-    xylem_status_t status = xyl_mirrors_take(
-        operation, &plan->given, &plan->gotten, plan->is_one_buffer);
+    xylem_status_t status = xyl_mirrors_take(plan->operation, &plan->mirrors);
 
-    operation->buffers.is_mirrored = 1;
     if (status == XYLEM_OK)
-        xyl_operation_bind(operation, users_input, users_result);
+        xyl_operation_bind(plan->operation, plan->input.users,
+                           plan->result.users);
     return status;
 }
 
@@ -401,7 +396,7 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
         plan->phases = plan->design->phases(plan);
     way_set(plan);
     if (status == XYLEM_OK && !plan->is_direct && plan->has_mirrors)
-        status = mirrors_take(plan);
+        status = xyl_device_mirrors_take(plan);
     return status;
 }
 
@@ -500,9 +495,7 @@ static void plan_rests(void *arg)
     if (!plan->has_mirrors)
         return;
     xyl_collective_give_mirrors(operation);
-    /* No stage uses these addresses before a run takes mirrors again. */
-    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result =
-        operation->buffers.scratch;
+    xyl_mirrors_postpone(operation);
 }
 
 static void finished(xyl_event_t *event)
@@ -589,27 +582,13 @@ static xyl_stage_t *node_add(xyl_han_t *han, const xyl_problem_t *problem,
                : NULL;
 }
 
-static void find_extents(xyl_han_t *han, xyl_device_plan_t *plan)
+static void find_mirrors(xyl_han_t *han, xyl_device_plan_t *plan)
 {
-    xyl_operation_t *operation = han->operation;
-    uint32_t most = xyl_extents_most(han->call);
-    xyl_run_t *runs = xyl_arena_array(&operation->request.arena,
-                                      2 * (size_t)most, sizeof *runs);
-
     plan->has_mirrors = 1;
-    plan->is_one_buffer = plan->problem.coll == XYLEM_COLL_BCAST ||
-                          han->args->send == XYLEM_IN_PLACE;
-    if (runs == NULL) {
-        no_memory(han);
-        return;
-    }
-    xyl_extents_of_input(han->call, runs, &plan->given);
+    han->status = xyl_mirrors_find(han->operation, han->call, &plan->mirrors);
     if (plan->input.bytes == 0)
-        plan->given.count = 0;
-    xyl_extents_of_result(han->call, runs + most, &plan->gotten);
-    operation->buffers.is_mirrored = 1;
-    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result =
-        operation->buffers.scratch;
+        plan->mirrors.input.count = 0;
+    xyl_mirrors_postpone(han->operation);
 }
 
 void xyl_device_plan_fill(xyl_han_t *han, xyl_device_plan_t *plan,
@@ -675,7 +654,7 @@ static xyl_device_plan_t *plan_make(xyl_han_t *han,
         no_memory(han);
     plan->offers = han->operation->buffers.scratch;
     if (han->status == XYLEM_OK && xyl_collective_is_mirrored(han->operation))
-        find_extents(han, plan);
+        find_mirrors(han, plan);
     if (han->status != XYLEM_OK)
         return NULL;
     xyl_collective_of(han->operation)->takes_device = 1;
@@ -710,12 +689,12 @@ static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
                                  .writes = XYL_ROLE_RESULT};
     int is_bcast = han->problem.coll == XYLEM_COLL_BCAST;
 
-    plan->fetch =
-        mirror_add(han, is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
-                   is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &plan->given);
+    plan->fetch = mirror_add(
+        han, is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
+        is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &plan->mirrors.input);
     plan->node = node_add(han, &han->problem, &how);
-    plan->bring =
-        mirror_add(han, XYL_ROLE_RESULT, XYL_ROLE_USERS_RESULT, &plan->gotten);
+    plan->bring = mirror_add(han, XYL_ROLE_RESULT, XYL_ROLE_USERS_RESULT,
+                             &plan->mirrors.result);
 }
 
 void xyl_device_stages_add(xyl_han_t *han, const xyl_device_design_t *design)

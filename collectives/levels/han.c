@@ -446,8 +446,7 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
 }
 
 /* Before and behind the stages of all lanes: those of the algorithm that does
- * the levels within this node on GPUs, if there is one. It comes behind the
- * mirrors' stages, too, as it changes them. */
+ * the levels within this node on GPUs, if there is one. */
 static void level_begin(xyl_han_t *han)
 {
     const xyl_algorithm_t *on_gpus = han->choice->on_gpus;
@@ -464,12 +463,8 @@ static void level_begin(xyl_han_t *han)
 
 static void level_end(xyl_han_t *han, const xyl_call_t *call)
 {
-    if (han->nets == NULL)
-        return;
-    if (han->status == XYLEM_OK)
-        han->status = xyl_mirror_stages_add(han->operation, call);
-    if (han->status == XYLEM_OK)
-        han->choice->on_gpus->level->end(han);
+    if (han->status == XYLEM_OK && han->nets != NULL)
+        han->choice->on_gpus->level->end(han, call);
 }
 
 xylem_status_t xyl_han_create(const xyl_call_t *call,

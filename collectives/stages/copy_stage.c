@@ -419,59 +419,82 @@ static xylem_status_t mirror_make(xyl_operation_t *operation,
     return status;
 }
 
-xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
-                                const xyl_extents_t *input,
-                                const xyl_extents_t *result, int are_one_buffer)
+xylem_status_t xyl_mirrors_find(xyl_operation_t *operation,
+                                const xyl_call_t *call,
+                                xyl_mirrors_t *mirrors_out)
 {
-    xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
-    xyl_extents_t both = *result;
+    uint32_t most = xyl_extents_most(call);
+    xyl_run_t *runs = xyl_arena_array(&operation->request.arena,
+                                      2 * (size_t)most, sizeof *runs);
+
+    if (runs == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a mirror");
+    xyl_extents_of_input(call, runs, &mirrors_out->input);
+    xyl_extents_of_result(call, runs + most, &mirrors_out->result);
+    mirrors_out->are_one =
+        call->args.coll == XYLEM_COLL_BCAST || call->send == XYLEM_IN_PLACE;
+    return XYLEM_OK;
+}
+
+void xyl_mirrors_postpone(xyl_operation_t *operation)
+{
+    operation->buffers.is_mirrored = 1;
+    operation->buffers.mirror_of_input = operation->buffers.mirror_of_result =
+        operation;
+}
+
+xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
+                                const xyl_mirrors_t *mirrors)
+{
+    xyl_mirror_t *memory = xyl_collective_of(operation)->mirrors;
+    const xyl_extents_t *input = &mirrors->input;
+    xyl_extents_t both = mirrors->result;
     xylem_status_t status;
 
-    if (are_one_buffer && input->count != 0) {
+    if (mirrors->are_one && input->count != 0) {
         both.count++;
         both.low = input->low < both.low ? input->low : both.low;
         both.high = input->high > both.high ? input->high : both.high;
     }
-    status = mirror_make(operation, &both, &mirrors[0],
+    status = mirror_make(operation, &both, &memory[0],
                          &operation->buffers.mirror_of_result);
     operation->buffers.mirror_of_input = operation->buffers.mirror_of_result;
-    if (status == XYLEM_OK && !are_one_buffer)
-        status = mirror_make(operation, input, &mirrors[1],
+    if (status == XYLEM_OK && !mirrors->are_one)
+        status = mirror_make(operation, input, &memory[1],
                              &operation->buffers.mirror_of_input);
-    operation->buffers.is_mirrored = status == XYLEM_OK;
+    operation->buffers.is_mirrored = 1;
     return status;
 }
 
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
-                                     const xyl_call_t *call)
+                                     const xyl_call_t *call,
+                                     xyl_mirrors_t *later_out)
 {
     int is_bcast = call->args.coll == XYLEM_COLL_BCAST;
-    uint32_t lane, most = xyl_extents_most(call);
-    xyl_extents_t input, result;
+    xyl_mirrors_t mirrors;
     xylem_status_t status;
-    xyl_run_t *runs;
+    uint32_t lane;
 
     if (!xyl_collective_is_mirrored(operation) ||
         operation->buffers.is_mirrored ||
         xyl_collective_of(operation)->takes_device)
         return XYLEM_OK;
-    runs = xyl_arena_array(&operation->request.arena, 2 * (size_t)most,
-                           sizeof *runs);
-    if (runs == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a mirror");
-    xyl_extents_of_input(call, runs, &input);
-    xyl_extents_of_result(call, runs + most, &result);
-    status = xyl_mirrors_take(operation, &input, &result,
-                              is_bcast || call->send == XYLEM_IN_PLACE);
+    status = xyl_mirrors_find(operation, call, &mirrors);
+    if (status == XYLEM_OK && later_out == NULL) {
+        status = xyl_mirrors_take(operation, &mirrors);
+    } else if (status == XYLEM_OK) {
+        *later_out = mirrors;
+        xyl_mirrors_postpone(operation);
+    }
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
         if (operation->has_input && operation->entry[lane] != NULL)
             status = mirror_add(
                 operation, lane, 1,
                 is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
-                is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &input);
-        if (status == XYLEM_OK && result.count != 0)
+                is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &mirrors.input);
+        if (status == XYLEM_OK && mirrors.result.count != 0)
             status = mirror_add(operation, lane, 0, XYL_ROLE_USERS_RESULT,
-                                XYL_ROLE_RESULT, &result);
+                                XYL_ROLE_RESULT, &mirrors.result);
     }
     return status;
 }

@@ -29,23 +29,34 @@ xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
 xylem_status_t xyl_pack_sums_add(xyl_operation_t *operation, size_t input_count,
                                  size_t result_count);
 
+/* The bytes of a call's buffers that its mirrors have. */
+typedef struct xyl_mirrors {
+    xyl_extents_t input, result;
+    int are_one; /* both lie in one buffer */
+} xyl_mirrors_t;
+
 /* Adds mirror stages, after all other stages; none if the executor has no
- * mirrors, or if they are there. */
+ * mirrors, or if they are there. *later_out says what memory a run that uses
+ * the stages has to take; NULL: it is taken at once. */
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
-                                     const xyl_call_t *call);
+                                     const xyl_call_t *call,
+                                     xyl_mirrors_t *later_out);
 
 /* The parts of that, for a collective that decides in each run whether it has
  * mirrors: a stage between a buffer and its mirror, which may be skipped in the
- * current run, and the memory of both mirrors. */
+ * current run, and the memory of both mirrors. Until a run takes the memory,
+ * and binds the stages, they are bound to an address that none may use. */
 xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
                                     const xyl_stage_spec_t *spec,
                                     const xyl_extents_t *extents,
                                     xyl_stage_t **stage_out);
 void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped);
+xylem_status_t xyl_mirrors_find(xyl_operation_t *operation,
+                                const xyl_call_t *call,
+                                xyl_mirrors_t *mirrors_out);
+void xyl_mirrors_postpone(xyl_operation_t *operation);
 xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
-                                const xyl_extents_t *input,
-                                const xyl_extents_t *result,
-                                int are_one_buffer);
+                                const xyl_mirrors_t *mirrors);
 
 /* Sets the operation's scratch to memory that the user's executor reaches, too.
  */

@@ -6,10 +6,16 @@
  *   device_levels mixed CASES    the same, and the second half of the ranks has
  *                                buffers of the host: on two nodes GPUs do the
  *                                levels of one
- *   device_levels late ROUNDS    a rank waits for no other than it needs: on
- * two nodes, a rank of each in turn begins a reduce, or a broadcast, only when
- * one of the other node has ended it. A rank that waited for more would wait
- * for ever
+ *   device_levels held MS        each rank in turn is late to each collective:
+ *                                first the ranks that need nothing of it end
+ *                                their call, then MS milliseconds go by. A rank
+ *                                that waited for more would wait for ever. Rank
+ *                                0 prints who ended later, and how much. Ranks
+ *                                that lead nothing have no pinned memory
+ *   device_levels turns BYTES    while a rank waits in a broadcast, the net has
+ *                                each turn of the engine if copies to GPUs may
+ *                                be under way, and few if the buffer is the
+ *                                host's
  *
  * All ranks draw the same. */
 #include <stdio.h>
@@ -20,6 +26,7 @@
 #include "bench/measure/device.h"
 #include "collectives/data/kernels.h"
 #include "collectives/data/op.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
 #include "tests/proc/data.h"
 #include "tests/proc/job.h"
@@ -250,10 +257,10 @@ static xylem_team_t *early_team(xylem_coll_t coll, uint32_t late)
 }
 
 /* One call, by one leader of each node. */
-static void call_run(const reduction_t *buffers, xylem_coll_t coll)
+static xylem_coll_args_t call_args(const reduction_t *buffers,
+                                   xylem_coll_t coll)
 {
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
-    xylem_request_t *request;
 
     args.coll = coll;
     args.send = coll == XYLEM_COLL_BCAST ? NULL : buffers->send;
@@ -262,6 +269,14 @@ static void call_run(const reduction_t *buffers, xylem_coll_t coll)
     args.type = XYLEM_INT32;
     args.op = coll == XYLEM_COLL_BCAST ? args.op : XYLEM_SUM;
     args.algorithm = plans[2];
+    return args;
+}
+
+static void call_run(const reduction_t *buffers, xylem_coll_t coll)
+{
+    const xylem_coll_args_t args = call_args(buffers, coll);
+    xylem_request_t *request;
+
     MUST(xylem_coll_start(job.world, &args, &request));
     MUST(xylem_request_wait(request));
     MUST(xylem_request_free(request));
@@ -310,6 +325,23 @@ static void held_one(const reduction_t *buffers, xylem_coll_t coll,
     free(all);
 }
 
+/* Of a call that goes directly only a leader has pinned memory. */
+static void memory_check(const reduction_t *buffers)
+{
+    const xylem_coll_args_t args = call_args(buffers, XYLEM_COLL_ALLREDUCE);
+    const xyl_collective_t *collective;
+    xylem_request_t *request;
+
+    MUST(xylem_coll_init(job.world, &args, &request));
+    MUST(xylem_request_start(request));
+    MUST(xylem_request_wait(request));
+    collective = (const void *)request;
+    REQUIRE((collective->mirrors[0].memory != NULL) ==
+                (job.rank % (job.ranks / 2) == 0),
+            "this rank has mirrors, or a leader has none");
+    MUST(xylem_request_free(request));
+}
+
 static void held(uint32_t ms)
 {
     const reduction_t buffers = {.send = buffer_take(), .recv = buffer_take()};
@@ -319,6 +351,7 @@ static void held(uint32_t ms)
     REQUIRE(job.ranks % 2 == 0 && job.ranks >= 4 && ms < 1000,
             "needs two nodes of as many ranks");
     call_run(&buffers, XYLEM_COLL_REDUCE); /* ranks learn whom they reach */
+    memory_check(&buffers);
     for (i = 0; i < COLLS; i++)
         for (late = 0; late < job.ranks; late++)
             held_one(&buffers, colls[i], late, ms);
