@@ -30,6 +30,8 @@
     X(Start, MPI_Request *)                                                    \
     X(Startall, int, MPI_Request[])                                            \
     X(Request_free, MPI_Request *)                                             \
+    X(Alloc_mem, MPI_Aint, MPI_Info, void *)                                   \
+    X(Free_mem, void *)                                                        \
     X(Type_free, MPI_Datatype *)                                               \
     X(Op_free, MPI_Op *)                                                       \
     X(Comm_dup, MPI_Comm, MPI_Comm *)                                          \

@@ -9,14 +9,14 @@ static uint64_t value_of(const xyl_parcel_way_t *way, uint64_t parts)
     return way->number << XYL_PARCEL_PART_BITS | parts;
 }
 
-void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies)
+void xyl_parcel_prepare(const xyl_parcel_way_t *way, uint64_t lies)
 {
     /* Partners: the receiver's loads after the count, which is posted later. */
-    atomic_store_explicit(&way->line->is.parts.lies, (uint64_t)(uintptr_t)lies,
+    atomic_store_explicit(&way->line->is.parts.lies, lies,
                           memory_order_relaxed);
     atomic_store_explicit(
         &way->line->is.parts.claim,
-        value_of(way, lies == NULL ? XYL_PARCEL_KEPT : XYL_PARCEL_OFFERED),
+        value_of(way, lies == 0 ? XYL_PARCEL_KEPT : XYL_PARCEL_OFFERED),
         memory_order_relaxed);
     atomic_store_explicit(&way->line->is.parts.sent, value_of(way, 0),
                           memory_order_relaxed);

@@ -56,7 +56,7 @@ typedef struct xyl_parcel_line {
         struct {
             /* The piece's number, then a count of parts; values only grow. */
             _Atomic uint64_t sent, taken;
-            _Atomic uint64_t lies;  /* address in the sender's memory */
+            _Atomic uint64_t lies;  /* the sender's offer */
             _Atomic uint64_t claim; /* the piece's number, then the side */
             /* A part's length, and its run; run 0: the part is in the cell. */
             _Atomic uint64_t places[XYL_PARCEL_PARTS];
@@ -91,7 +91,7 @@ typedef enum xyl_parcel_claim {
 typedef struct xyl_parcel {
     int has_begun;
     int reads;           /* the receiver reads it in the sender's memory */
-    uint64_t lies;       /* where it lies in the sender's memory */
+    uint64_t lies;       /* the sender's offer of it */
     uint64_t since;      /* when the sender offered it */
     uint32_t run;        /* of the present part */
     uint64_t parts;      /* that this side has sent or taken */
@@ -116,9 +116,9 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
     return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
-/* Called by the sender before it posts the count. Offers the block at `lies`,
- * unless that is NULL. */
-void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
+/* Called by the sender before it posts the count. `lies` is the sender's offer
+ * of the block (progress/shm/shm.h), or 0. */
+void xyl_parcel_prepare(const xyl_parcel_way_t *way, uint64_t lies);
 /* 1: the sender has prepared the parcel. Called after its count was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
 /* Returns the side that has the block. */

@@ -208,6 +208,17 @@ static char *plain_block(const xyl_node_stage_t *node,
     return xyl_buffers_address(&node->buffers, spot.buffer, spot.at);
 }
 
+/* This seat's offer of the block; 0: none (see plain_block). */
+static uint64_t offer_of(const xyl_node_stage_t *node,
+                         const xyl_strand_t *strand, xyl_position_t spot,
+                         uint64_t bytes)
+{
+    xyl_shm_t *shm = node->board->seats.shm;
+    const char *block = plain_block(node, strand, spot);
+
+    return block == NULL ? 0 : shm->ops->offer(shm, block, bytes);
+}
+
 int xyl_node_offer_run(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, const xyl_step_t *step,
                        const xyl_strand_t *strand, unsigned *did)
@@ -215,7 +226,7 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
 
     ++*did;
-    xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
+    xyl_parcel_prepare(&way, offer_of(node, strand, step->from, way.bytes));
     /* The length is stored where a head has it, as the receiver may expect a
      * head. Partner: length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
@@ -240,8 +251,8 @@ static int parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (xyl_form_has_offer(step->transfer.form))
         return 1;
     xyl_parcel_prepare(way, block_of(step) == AT_PEER
-                                ? plain_block(node, strand, step->from)
-                                : NULL);
+                                ? offer_of(node, strand, step->from, way->bytes)
+                                : 0);
     parcel_post(node, piece, step, way);
     return 1;
 }

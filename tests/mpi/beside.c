@@ -2,7 +2,8 @@
  * handlers of signals from before MPI_Init and a timer that interrupts all
  * calls; fork, exec and system, also while a call is under way; files, windows
  * and inter-communicators in turns with collectives; memory that is mapped anew
- * at the same address; many communicators that are held at once; a locale with
+ * at the same address; memory of MPI_Alloc_mem from before and behind the first
+ * collective; many communicators that are held at once; a locale with
  * a decimal comma, if the environment has one.
  *
  *   beside FOLDER [HELD]     where a file may be made; communicators, 40
@@ -230,22 +231,33 @@ static void test_files(const char *folder)
     use(MPI_COMM_WORLD, 7);
 }
 
-static void test_windows(void)
+static void test_window_of(int *cell)
 {
-    int cell = -1, i, next = (rank + 1) % size, *base, one = 1;
+    int i, next = (rank + 1) % size;
     MPI_Win window;
 
-    MPI_Win_create(&cell, sizeof cell, sizeof cell, MPI_INFO_NULL,
+    MPI_Win_create(cell, sizeof *cell, sizeof *cell, MPI_INFO_NULL,
                    MPI_COMM_WORLD, &window);
     for (i = 0; i < 6; i++) {
         int mine = rank * 10 + i;
         MPI_Win_fence(0, window);
         MPI_Put(&mine, 1, MPI_INT, next, 0, 1, MPI_INT, window);
         MPI_Win_fence(0, window);
-        CHECK(cell == (rank + size - 1) % size * 10 + i);
+        CHECK(*cell == (rank + size - 1) % size * 10 + i);
         use(MPI_COMM_WORLD, i);
     }
     MPI_Win_free(&window);
+}
+
+static void test_windows(void)
+{
+    int cell = -1, i, next = (rank + 1) % size, *base, one = 1;
+    MPI_Win window;
+
+    test_window_of(&cell);
+    CHECK(MPI_Alloc_mem(sizeof *base, MPI_INFO_NULL, &base) == MPI_SUCCESS);
+    test_window_of(base);
+    MPI_Free_mem(base);
     MPI_Win_allocate(sizeof *base, sizeof *base, MPI_INFO_NULL, MPI_COMM_WORLD,
                      &base, &window);
     *base = 0;
@@ -354,6 +366,60 @@ static void test_mapped_anew(void)
     munmap(from, bytes);
 }
 
+enum { BLOCK = MANY / 4 };
+
+static int *allocate(size_t ints, MPI_Info info)
+{
+    int *memory = NULL;
+
+    CHECK(MPI_Alloc_mem((MPI_Aint)(ints * sizeof(int)), info, &memory) ==
+          MPI_SUCCESS);
+    return memory;
+}
+
+/* Blocks from `from` to `to`, which ranks may have from different places. */
+static void move_blocks(int *from, int *to, int by)
+{
+    int root = by % size, i, right = 0;
+
+    for (i = 0; i < size * BLOCK; i++)
+        from[i] = 1000 * rank + i / BLOCK + by;
+    MPI_Scatter(from, BLOCK, MPI_INT, to, BLOCK, MPI_INT, root, MPI_COMM_WORLD);
+    CHECK(to[0] == 1000 * root + rank + by && to[BLOCK - 1] == to[0]);
+    MPI_Alltoall(from, BLOCK, MPI_INT, to, BLOCK, MPI_INT, MPI_COMM_WORLD);
+    for (i = 0; i < size * BLOCK; i++)
+        right += to[i] == 1000 * (i / BLOCK) + rank + by;
+    CHECK(right == size * BLOCK);
+    MPI_Allreduce(MPI_IN_PLACE, from, BLOCK, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(from[0] == 1000 * (size - 1) + by && from[BLOCK - 1] == from[0]);
+}
+
+/* `early` was allocated before the first collective. Some ranks have their
+ * blocks in memory of malloc. */
+static void test_allocated(int *early)
+{
+    size_t all = (size_t)size * BLOCK;
+    int *own = malloc(all * sizeof *own), *later, *informed, by;
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    CHECK(own != NULL);
+    for (by = 0; by < 6; by++) {
+        later = allocate(all, MPI_INFO_NULL);
+        informed = allocate(SOME, info);
+        informed[SOME - 1] = by;
+        move_blocks(later, early, by);
+        move_blocks(by % 3 == 0 && rank % 2 == 1 ? own : early, later, by);
+        CHECK(informed[SOME - 1] == by);
+        CHECK(MPI_Free_mem(informed) == MPI_SUCCESS);
+        CHECK(MPI_Free_mem(later) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Free_mem(early) == MPI_SUCCESS);
+    CHECK(MPI_Free_mem(allocate(0, MPI_INFO_NULL)) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+    free(own);
+}
+
 /* ---- communicators ---- */
 
 static void test_held(int count)
@@ -376,7 +442,7 @@ static void test_held(int count)
 
 int main(int argc, char **argv)
 {
-    int ends[2];
+    int ends[2], *early;
     pid_t pid;
 
     if (argc < 2)
@@ -392,11 +458,13 @@ int main(int argc, char **argv)
         test_large_windows();
         test_exposure();
     } else {
+        early = allocate((size_t)size * BLOCK, MPI_INFO_NULL);
         test_signals();
         test_processes();
         test_inter();
         test_files(argv[1]);
         test_mapped_anew();
+        test_allocated(early);
         test_held(argc > 2 ? atoi(argv[2]) : HELD);
     }
     close(ends[1]);

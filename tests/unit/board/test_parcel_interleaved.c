@@ -63,16 +63,16 @@ static _Atomic uint64_t *count_of(xyl_board_t *board, uint64_t number,
     return &xyl_parcel_line(board, number, seat)->count;
 }
 
-/* The offered block; NULL: it is not offered. */
-static const char *offered(uint32_t seat, uint32_t piece)
+/* The offer of the block: its address; 0: it is not offered. */
+static uint64_t offered(uint32_t seat, uint32_t piece)
 {
     uint64_t at;
 
     if (turns_below(4) == 0)
-        return NULL;
+        return 0;
     for (at = 0; at < length_of(seat, piece); at++)
         scene->lie[seat][at] = byte_of(seat, piece, at);
-    return scene->lie[seat];
+    return (uint64_t)(uintptr_t)scene->lie[seat];
 }
 
 /* Waits, but not for ever. 1: the receiver has read the block. */
