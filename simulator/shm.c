@@ -213,7 +213,7 @@ static int shm_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
 /* Ranks here do not sleep. */
 #define OPS                                                                    \
     .name = "sim", .attach = shm_attach, .detach = shm_detach, .set = shm_set, \
-    .swap = shm_swap, .offer = shm_share, .pull = shm_pull
+    .swap = shm_swap, .pull = shm_pull
 
 static const xyl_shm_ops_t shm_ops = {OPS};
 static const xyl_shm_ops_t shm_heap_ops = {

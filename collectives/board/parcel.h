@@ -96,7 +96,7 @@ typedef struct xyl_parcel {
     uint32_t run;        /* of the present part */
     uint64_t parts;      /* that this side has sent or taken */
     uint64_t begin, end; /* of the part, in the parcel; equal: there is none */
-    char *memory;        /* of the part */
+    char *memory;        /* of the part, or of a whole block that is mapped */
 } xyl_parcel_t;
 
 typedef struct xyl_parcel_way {

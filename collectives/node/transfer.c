@@ -208,6 +208,9 @@ static char *plain_block(const xyl_node_stage_t *node,
     return xyl_buffers_address(&node->buffers, spot.buffer, spot.at);
 }
 
+/* An offer is the name of memory of xylem_alloc, marked, or an address. */
+#define NAMED (UINT64_C(1) << 63)
+
 /* This seat's offer of the block; 0: none (see plain_block). */
 static uint64_t offer_of(const xyl_node_stage_t *node,
                          const xyl_strand_t *strand, xyl_position_t spot,
@@ -215,8 +218,11 @@ static uint64_t offer_of(const xyl_node_stage_t *node,
 {
     xyl_shm_t *shm = node->board->seats.shm;
     const char *block = plain_block(node, strand, spot);
+    uint64_t name = 0;
 
-    return block == NULL ? 0 : shm->ops->offer(shm, block, bytes);
+    if (block != NULL && shm->ops->share != NULL)
+        name = shm->ops->share(shm, block, bytes);
+    return name != 0 ? name | NAMED : (uint64_t)(uintptr_t)block;
 }
 
 int xyl_node_offer_run(const xyl_node_stage_t *node,
@@ -467,9 +473,9 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 0;
 }
 
-/* Reads some of the block in the sender's memory. 1: all of it is read. */
-static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
-                      xyl_strand_t *strand, const xyl_parcel_way_t *way)
+/* Pulls some of the block out of the sender's process. 1: all of it. */
+static int pull_some(xyl_node_stage_t *node, const xyl_step_t *step,
+                     xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {
     const xyl_seats_t *seats = &way->board->seats;
     xyl_parcel_t *parcel = &strand->parcel;
@@ -486,12 +492,24 @@ static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
     }
     *node->moved += bytes;
     strand->done += bytes;
-    if (parcel->reads && strand->done < way->bytes)
+    return parcel->reads && strand->done == way->bytes;
+}
+
+/* Reads some of the block in the sender's memory. 1: all of it is read. */
+static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
+                      xyl_strand_t *strand, const xyl_parcel_way_t *way)
+{
+    xyl_parcel_t *parcel = &strand->parcel;
+    int is_read = parcel->memory != NULL ? parcel_move(node, step, strand)
+                                         : pull_some(node, step, strand, way);
+
+    if (parcel->reads && !is_read)
         return 0;
     if (parcel->reads && xyl_parcel_was_read(way))
         return 1;
     parcel->reads = 0;
-    strand->done = 0;
+    parcel->memory = NULL;
+    parcel->end = strand->done = 0;
     return 0;
 }
 
@@ -499,10 +517,24 @@ static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
 static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
                           xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {
+    const xyl_seats_t *seats = &way->board->seats;
+    xyl_parcel_t *parcel = &strand->parcel;
+
     if (plain_block(node, strand, step->to) == NULL)
         xyl_parcel_refuse(way);
     else
-        strand->parcel.reads = xyl_parcel_claim(way, &strand->parcel.lies);
+        parcel->reads = xyl_parcel_claim(way, &parcel->lies);
+    if (!parcel->reads || (parcel->lies & NAMED) == 0)
+        return;
+    parcel->memory =
+        (char *)seats->shm->ops->view(seats->shm, seats->ranks[way->other],
+                                      parcel->lies & ~NAMED, way->bytes);
+    parcel->end = way->bytes;
+    if (parcel->memory == NULL) {
+        xyl_parcel_refuse(way);
+        parcel->reads = 0;
+        parcel->end = 0;
+    }
 }
 
 static int take_some(xyl_node_stage_t *node, const xyl_node_piece_t *piece,

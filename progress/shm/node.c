@@ -226,22 +226,11 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                              name - 1, bytes);
 }
 
-/* An offer is the name of memory in the heap, marked, or else the address. No
- * address of a process has the mark. */
-#define IN_HEAP (UINT64_C(1) << 63)
-
-static uint64_t node_offer(xyl_shm_t *shm, const void *memory, size_t bytes)
-{
-    uint64_t name = node_share(shm, memory, bytes);
-
-    return name != 0 ? name | IN_HEAP : (uint64_t)(uintptr_t)memory;
-}
-
 /* Fails if processes may not trace each other (yama, seccomp). The process
  * number alone names the peer here, without an inode as for files, so both must
  * be in one namespace of process numbers. */
-static int pull_anywhere(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
-                         size_t bytes)
+static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                     size_t bytes)
 {
     const xyl_shm_node_t *node = xyl_shm_node_of(shm);
     union {
@@ -256,27 +245,13 @@ static int pull_anywhere(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                (ssize_t)bytes;
 }
 
-/* Memory of the heap is mapped: a plain copy takes no locks of page tables. */
-static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
-                     size_t bytes)
-{
-    const void *there;
-
-    if ((from & IN_HEAP) == 0)
-        return pull_anywhere(shm, rank, to, from, bytes);
-    there = node_view(shm, rank, from & ~IN_HEAP, bytes);
-    if (there != NULL)
-        memcpy(to, there, bytes);
-    return there != NULL;
-}
-
 #define OPS(set_function)                                                      \
     .name = "node", .attach = xyl_shm_node_attach,                             \
     .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,            \
     .set = (set_function), .swap = node_swap, .add = node_add,                 \
     .sleeps = xyl_shm_node_sleeps, .heap_alloc = node_heap_alloc,              \
     .heap_free = node_heap_free, .share = node_share, .view = node_view,       \
-    .offer = node_offer, .pull = node_pull
+    .pull = node_pull
 
 static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
 /* For a node whose members never sleep. */

@@ -58,11 +58,9 @@ typedef struct xyl_shm_ops {
      * NULL: this process cannot map it. */
     const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                         size_t bytes);
-    /* The word by which other ranks pull memory of this rank, any of its
-     * memory. The word of the next byte is larger by 1. NULL: no rank can. */
-    uint64_t (*offer)(xyl_shm_t *shm, const void *memory, size_t bytes);
-    /* Copies bytes that `rank` has offered by the word `from`, or a part of
-     * them, to `to`. 0: the system refuses, or the memory is gone. */
+    /* Copies bytes from address `from` of the process of `rank`, in any of its
+     * memory, to `to`. 0: the system refuses, or the memory is gone. NULL: no
+     * rank can. */
     int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                 size_t bytes);
 } xyl_shm_ops_t;

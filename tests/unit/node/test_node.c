@@ -499,26 +499,25 @@ static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
     return 0;
 }
 
-/* Runs as if processes may not trace each other. */
-static void run_with_pull(xylem_coll_t coll, uint32_t ranks, uint64_t count,
-                          int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to,
-                                      uint64_t from, size_t bytes))
+/* Runs with changed functions on the ranks from `first` to `last`. */
+static void run_with_ops(xylem_coll_t coll, uint32_t ranks, uint64_t count,
+                         void (*change)(xyl_shm_ops_t *ops), uint32_t first,
+                         uint32_t last)
 {
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
     call_case_t c = long_blocks(coll);
     xyl_shm_ops_t other;
     fabric_t *fabric;
-    xyl_shm_t *shm;
     call_run_t run;
 
     c.ranks = ranks;
     c.count = count;
     fabric = fabric_create(c.ranks, &options);
-    shm = fabric_context(fabric, ranks / 2)->shm;
-    own_ops = shm->ops;
+    own_ops = fabric_context(fabric, first)->shm->ops;
     other = *own_ops;
-    other.pull = pull;
-    shm->ops = &other;
+    change(&other);
+    for (; first <= last; first++)
+        fabric_context(fabric, first)->shm->ops = &other;
     call_run_init(&run, fabric, NULL, &c);
     call_run_start_all(&run);
     if (call_run_finish(&run))
@@ -526,6 +525,23 @@ static void run_with_pull(xylem_coll_t coll, uint32_t ranks, uint64_t count,
     fabric_run_dry(fabric);
     call_run_fini(&run);
     fabric_destroy(fabric);
+}
+
+typedef int (*pull_fn)(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                       size_t bytes);
+static pull_fn pull_of_one;
+
+static void change_pull(xyl_shm_ops_t *ops)
+{
+    ops->pull = pull_of_one;
+}
+
+/* Runs as if processes may not trace each other. */
+static void run_with_pull(xylem_coll_t coll, uint32_t ranks, uint64_t count,
+                          pull_fn pull)
+{
+    pull_of_one = pull;
+    run_with_ops(coll, ranks, count, change_pull, ranks / 2, ranks / 2);
 }
 
 static void test_scatter_cannot_read(void)
@@ -575,6 +591,55 @@ static void test_reads(void)
         run_with_pull(colls[i], 24, LONG / 6, pulls_counted);
         CHECK(pulled >= LONG);
     }
+}
+
+static uint32_t viewed;
+static int may_view;
+
+static uint64_t share_all(xyl_shm_t *shm, const void *memory, size_t bytes)
+{
+    (void)shm;
+    (void)bytes;
+    return (uint64_t)(uintptr_t)memory;
+}
+
+static const void *view_some(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                             size_t bytes)
+{
+    union {
+        uintptr_t name;
+        const void *memory;
+    } place = {(uintptr_t)name};
+
+    (void)shm;
+    (void)rank;
+    (void)bytes;
+    viewed++;
+    return may_view ? place.memory : NULL;
+}
+
+static void change_memory(xyl_shm_ops_t *ops)
+{
+    ops->pull = pulls_nothing;
+    ops->share = share_all;
+    ops->view = view_some;
+}
+
+/* Blocks in memory of xylem_alloc are read where they are mapped, by ranks that
+ * may not trace each other; blocks that cannot be mapped go in parts. */
+static void test_reads_where_mapped(void)
+{
+    static const xylem_coll_t colls[] = {
+        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW,
+        XYLEM_COLL_NEIGHBOR_ALLGATHER, XYLEM_COLL_SCATTER};
+    uint32_t i;
+
+    for (may_view = 0; may_view <= 1; may_view++)
+        for (i = 0; i < sizeof colls / sizeof *colls; i++) {
+            viewed = 0;
+            run_with_ops(colls[i], 4, LONG, change_memory, 0, 3);
+            CHECK(viewed >= 3);
+        }
 }
 
 /* Reads that are left until tracing is forbidden. */
@@ -780,6 +845,7 @@ static const check_case_t cases[] = {
     {"scatter_cannot_read", test_scatter_cannot_read},
     {"cannot_read", test_cannot_read},
     {"reads", test_reads},
+    {"reads where memory is mapped", test_reads_where_mapped},
     {"reads are refused later", test_reads_are_refused_later},
     {"rank_fails", test_rank_fails},
 };

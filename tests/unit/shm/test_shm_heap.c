@@ -57,32 +57,6 @@ static void test_seen_by_another(void)
     destroy_all(nodes, 2);
 }
 
-/* Memory of the heap is pulled where it is mapped, also from a process that may
- * not be traced. */
-static void test_pulled_by_another(void)
-{
-    xyl_shm_node_t *nodes[2];
-    xyl_shm_t *mine, *other;
-    char *memory, here[8] = "";
-    uint64_t offer;
-
-    join_all(nodes, 2);
-    mine = xyl_shm_node_shm(nodes[0]);
-    other = xyl_shm_node_shm(nodes[1]);
-    memory = heap_alloc(mine, BYTES);
-    strcpy(memory + 100, "as it lies");
-    offer = mine->ops->offer(mine, memory + 100, BYTES - 100);
-    CHECK(offer != (uintptr_t)memory + 100);
-    CHECK(other->ops->pull(other, 10, here, offer + 3, sizeof here));
-    CHECK_EQ(strcmp(here, "it lies"), 0);
-    CHECK(!other->ops->pull(other, 10, here, offer + LARGE, sizeof here));
-    CHECK_EQ(strcmp(here, "it lies"), 0);
-    /* Memory of which a part is outside the heap is offered by its address. */
-    CHECK_EQ(mine->ops->offer(mine, memory, SIZE_MAX / 2), (uintptr_t)memory);
-    mine->ops->heap_free(mine, memory);
-    destroy_all(nodes, 2);
-}
-
 /* Views that were given out stay when the heap grows. */
 static void test_grows(void)
 {
@@ -297,7 +271,6 @@ static void test_beyond_the_end(void)
 static const check_case_t cases[] = {
     {"neighbours_stay", test_neighbours_stay},
     {"seen_by_another", test_seen_by_another},
-    {"pulled_by_another", test_pulled_by_another},
     {"beyond_the_end", test_beyond_the_end},
     {"grows", test_grows},
     {"file_limit", test_file_limit},
