@@ -18,7 +18,7 @@ enum {
                        still has input to contribute */
 };
 
-_Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
+_Static_assert((int)XYL_PAIRS_INPUTS < (int)CELL_MASK, "cells fit into a node");
 _Static_assert((1 << XYL_PAIRS_CELLS_OF_WORD) - 1 == (int)USED &&
                    (int)RUN_AT == (int)XYL_PAIRS_CELLS_OF_WORD &&
                    (int)XYL_PAIRS_RUN_MAX == (1 << (CELLS_AT - RUN_AT)) - 1,
@@ -76,6 +76,14 @@ static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     }
 }
 
+/* Moves the partial above the node in which it has met another. */
+static void rise_above(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    pairs->level++;
+    pairs->index /= 2;
+    rise(piece, pairs);
+}
+
 /* The node in which the partial meets another. */
 static _Atomic uint64_t *node_above(const xyl_pairs_piece_t *piece,
                                     const xyl_pairs_t *pairs)
@@ -107,6 +115,22 @@ static void at_what_was_put(xyl_pairs_t *pairs)
 {
     pairs->level = pairs->levels[pairs->segment];
     pairs->index = pairs->indexes[pairs->segment];
+}
+
+static int is_at_top(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs)
+{
+    return width_at(piece, pairs->level) == 2;
+}
+
+void xyl_pairs_inputs(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs,
+                      int is_right, uint32_t *first_out, uint32_t *end_out)
+{
+    uint32_t index = (pairs->index & ~UINT32_C(1)) + (uint32_t)is_right;
+
+    *first_out = index << pairs->level;
+    *end_out = (index + 1) << pairs->level;
+    if (*end_out > piece->contributors)
+        *end_out = piece->contributors;
 }
 
 /* ---- words ---- */
@@ -350,26 +374,32 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- work ---- */
 
-/* The sum goes into one of the two cells; at the top of the tree, into the
- * result. If one of the cells is a home cell, that one is freed. */
+/* The operand's cell; 0: it is in none. */
+static uint32_t cell_of(uint32_t operand)
+{
+    return operand == (uint32_t)XYL_PAIRS_INPUTS ? UINT32_C(0) : operand;
+}
+
+/* The sum goes into a cell of the operands; at the top of the tree, into the
+ * result. If one of two cells is a home cell, that one is freed. */
 static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                     uint32_t left, uint32_t right)
 {
     uint32_t homes = xyl_pairs_homes(piece->contributors);
+    uint32_t one = cell_of(left), other = cell_of(right);
 
     pairs->left = left;
     pairs->right = right;
     pairs->is_copy = 0;
-    pairs->is_top = width_at(piece, pairs->level) == 2;
-    pairs->to = left == XYL_PAIRS_OWN || (left <= homes && right > homes)
-                    ? right
-                    : left;
-    if (pairs->to == XYL_PAIRS_OWN)
-        pairs->to = left;
-    pairs->cell = pairs->to;
-    pairs->unused = pairs->to == left ? right : left;
-    if (pairs->is_top)
-        pairs->to = XYL_PAIRS_RESULT;
+    pairs->is_top = (uint32_t)is_at_top(piece, pairs);
+    if (one == 0 || (one <= homes && other > homes)) {
+        one = other;
+        other = cell_of(left);
+    }
+    assert(one != 0 || pairs->is_top);
+    pairs->cell = one;
+    pairs->unused = other;
+    pairs->to = pairs->is_top ? XYL_PAIRS_RESULT : one;
     pairs->state = XYL_PAIRS_WORK;
 }
 
@@ -389,10 +419,8 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
 
     pairs->first &= ~bit;
     pairs->second &= ~bit;
-    if (piece->follows && width_at(piece, pairs->level) != 2) {
-        pairs->level++;
-        pairs->index /= 2;
-        rise(piece, pairs);
+    if (piece->follows && !is_at_top(piece, pairs)) {
+        rise_above(piece, pairs);
         keep_place(pairs);
         pairs->first |= bit;
         pairs->tend |= bit;
@@ -431,6 +459,20 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
+/* The segment to contribute to. Seats that copy begin with different segments
+ * than their partners; seats that do not need no partner. */
+static uint32_t next_to_add(const xyl_pairs_piece_t *piece,
+                            const xyl_pairs_t *pairs)
+{
+    uint32_t segment = (uint32_t)__builtin_ctzll(pairs->look);
+
+    if (piece->lies)
+        return xyl_sum_first_from(pairs->look, own_share(piece));
+    if (piece->place % 2 != 0 && (pairs->look >> (segment ^ 1) & 1) != 0)
+        segment ^= 1;
+    return segment;
+}
+
 /* Takes the partner's cell, if it is there, to combine it with this seat's
  * input. */
 static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -438,16 +480,20 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     _Atomic uint64_t *word;
     uint64_t seen;
 
-    /* The seats of a pair begin with different segments. */
-    pairs->segment = (uint32_t)__builtin_ctzll(pairs->look);
-    if (piece->place % 2 != 0 && (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
-        pairs->segment ^= 1;
+    pairs->segment = next_to_add(piece, pairs);
     at_own_leaf(piece, pairs);
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
-    pairs->state = XYL_PAIRS_CELL;
-    if (!pairs_is_of(piece, seen))
+    if (!pairs_is_of(piece, seen) ||
+        (left_in(seen) | right_in(seen)) == XYL_PAIRS_INPUTS) {
+        pairs->state = XYL_PAIRS_CELL;
+        if (piece->lies) {
+            pairs->cell = XYL_PAIRS_INPUTS;
+            pairs->added |= bit_of(pairs->segment);
+            pairs->state = XYL_PAIRS_PUT;
+        }
         return;
+    }
     while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
         assert(0); /* no other seat may take the cell */
     combine(piece, pairs, left_in(seen), right_in(seen));
@@ -500,17 +546,28 @@ static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     say(pairs, pairs->state); /* the run has cells for other seats */
 }
 
+/* Puts the partial into the node. INPUTS that meet INPUTS below the top go on
+ * to the next node. */
 static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word = node_above(piece, pairs);
     uint64_t seen = xyl_seats_get(piece->seats, word),
              bit = bit_of(pairs->segment), cells;
     uint64_t own = (uint64_t)pairs->cell << (pairs->index % 2 * RIGHT_AT);
+    int meets;
 
-    do
+    do {
         cells = own | (pairs_is_of(piece, seen) ? seen & TAKEN : 0);
-    while (
+        meets = left_in(cells) == XYL_PAIRS_INPUTS &&
+                right_in(cells) == XYL_PAIRS_INPUTS && !is_at_top(piece, pairs);
+        if (meets)
+            cells = TAKEN;
+    } while (
         !xyl_seats_swap(piece->seats, word, &seen, node_value(piece, cells)));
+    if (meets) {
+        rise_above(piece, pairs);
+        return;
+    }
     if (cells == own)
         pairs->first |= bit;
     else
@@ -585,13 +642,12 @@ void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->works++;
     if (pairs->left == XYL_PAIRS_OWN || pairs->right == XYL_PAIRS_OWN)
         pairs->added |= bit_of(pairs->segment);
-    if (!pairs->is_copy) {
-        pairs->level++;
-        pairs->index /= 2;
-        rise(piece, pairs);
-    }
+    if (!pairs->is_copy)
+        rise_above(piece, pairs);
     if (pairs->unused != 0)
         pairs->state = XYL_PAIRS_FREE;
+    else if (pairs->cell == 0)
+        pairs->state = XYL_PAIRS_FULL;
     else
         pairs->state = pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT;
 }

@@ -21,6 +21,13 @@
  *               first puts    second puts   its taker merges, frees one cell,
  *                                           puts the other further up
  *
+ * A seat whose input others may read where it lies puts INPUTS in place of a
+ * cell, without a copy. Where INPUTS meet INPUTS, they go up together without
+ * work. So a node has INPUTS if all inputs of its subtree lie so, and the sum
+ * of these inputs is made in one pass, in the order of the tree: where they
+ * meet a cell, or at the top. Such a seat waits for the result; its input stays
+ * until the segment is full.
+ *
  * So cells are held only while a seat is late; if none is, the same few are
  * used again and again. The seat that has put the second cell into a node sees
  * to it that both are taken, but goes on contributing for a while: a seat that
@@ -100,14 +107,19 @@ typedef struct xyl_pairs_piece {
     uint32_t near;  /* cells that lie in the window: at least the homes */
     uint32_t cells; /* in all; if more than `near`, that is whole words */
     xyl_pairs_runs_t runs;
+    int lies;    /* others read this seat's input where it lies; it follows */
     int waits;   /* this seat waits for the end, and helps meanwhile */
     int follows; /* it goes along with the cells that it has put */
     xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
-/* Where operands are: in the seat's own memory, in cell n - 1, or in the place
- * of the result. */
-enum { XYL_PAIRS_OWN, XYL_PAIRS_RESULT = XYL_PAIRS_CELLS_MAX + 1 };
+/* Where operands are: in the seat's own memory, in cell n - 1, in the place of
+ * the result, or in the memory of all seats of a subtree. */
+enum {
+    XYL_PAIRS_OWN,
+    XYL_PAIRS_RESULT = XYL_PAIRS_CELLS_MAX + 1,
+    XYL_PAIRS_INPUTS
+};
 
 typedef enum xyl_pairs_state {
     XYL_PAIRS_FRESH,
@@ -138,7 +150,7 @@ typedef struct xyl_pairs {
     /* The caller's work: `to` = `left` op `right`; `is_copy`: `to` = `left`. */
     uint32_t left, right, to;
     uint32_t is_copy, is_top;
-    uint32_t cell;         /* its partial */
+    uint32_t cell;         /* its partial; 0: none, at the top */
     uint32_t unused;       /* to be freed */
     uint32_t level, index; /* of its partial in the tree */
     uint64_t works;        /* done */
@@ -153,6 +165,10 @@ typedef struct xyl_pairs {
 /* One step, with one access to shared words. */
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs);
+/* The seats, by their places, whose inputs are the left or the right operand of
+ * the caller's work. */
+void xyl_pairs_inputs(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs,
+                      int is_right, uint32_t *first_out, uint32_t *end_out);
 /* The run of a cell that is in use; 0: it lies in the window. */
 uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell);
 /* 1: other seats wait for nothing of this seat any more. */

@@ -23,6 +23,7 @@
     X(parcel_cell, 128, 1 << 20)                                               \
     X(parcel_part, 128, 1 << 30)                                               \
     X(parcel_patience_us, 0, 1 << 30)                                          \
+    X(parcel_patience_kib, 1, 1 << 30)                                         \
     X(reduce_scatter_piece, 64, 1 << 30)                                       \
     X(scan_piece, 64, 1 << 30)                                                 \
     X(bundle_few_nodes, 1, 1 << 20)                                            \

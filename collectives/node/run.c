@@ -378,10 +378,24 @@ void xyl_node_stop_helping(xyl_timer_t *timer, uint64_t now_ns)
     engine->polled++;
 }
 
+typedef struct input_arg {
+    xyl_node_stage_t *node;
+    const xyl_node_piece_t *piece;
+} input_arg_t;
+
+static const char *input_where_it_lies(void *arg, uint32_t seat, uint64_t at,
+                                       size_t bytes)
+{
+    const input_arg_t *input = arg;
+
+    return xyl_node_input(input->node, input->piece, seat, at, 0, bytes);
+}
+
 /* 1: this seat has done its part of the piece. */
 static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
+    input_arg_t input = {node, piece};
     xyl_node_sum_t sum = {
         .board = node->board,
         .step = step,
@@ -390,6 +404,9 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .cells = xyl_node_address(node, piece,
                                   xyl_position_of(XYL_BUFFER_BOARD, 0, 0), 0),
         .own = xyl_node_address(node, piece, step->from, 0),
+        .lies = piece->name != 0,
+        .input = input_where_it_lies,
+        .input_arg = &input,
         .result = xyl_node_address(node, piece, step->to, 0),
         .bytes = xyl_node_bytes_of(node, piece, step),
         .full = xyl_node_posted(piece),
@@ -409,6 +426,8 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                                                   : node->limits->turn};
     int is_done;
 
+    if (sum.lies && !xyl_node_share_is_said(node, piece))
+        xyl_node_share_say(node, piece);
     if (step->kind == XYL_STEP_PAIR)
         is_done = xyl_node_pairs_run(&sum, piece->pairs, &strand->sums, did);
     else

@@ -27,7 +27,8 @@ void xyl_node_share_plan(xyl_node_stage_t *node)
         const xyl_step_t *step = &node->program.steps[i];
         uint64_t at = step->from.at - step->to.at - step->further;
         uint64_t end = step->from.at - step->cut.within + step->cut.total;
-        if (step->kind != XYL_STEP_PUBLISH || !node->program.shares)
+        if ((step->kind != XYL_STEP_PUBLISH && step->kind != XYL_STEP_PAIR) ||
+            !node->program.shares)
             continue;
         assert(!share->has_input ||
                (share->buffer == step->from.buffer && share->at == at));

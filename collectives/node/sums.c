@@ -2,6 +2,8 @@
 
 #include "collectives/data/binned.h"
 
+enum { SUMS = 11 };
+
 /* ---- places ---- */
 
 static uint32_t segments_of(const xyl_node_sum_t *sum)
@@ -286,6 +288,7 @@ static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
         .near = sum->step->sum.spares,
         .cells = sum->step->sum.cells,
         .runs = {sum, run_take, run_give},
+        .lies = sum->lies,
         .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
         /* The root copies the result while other seats combine. */
         .follows = root == XYL_BOARD_ALL || (root != seats->own && sum->stays),
@@ -316,17 +319,118 @@ static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
     return pairs_address(sum, segment, operand);
 }
 
+/* Sums of a few lines that are not combined yet, each with the level in the
+ * tree up to which it reaches. A combined sum lies in the room of its place. */
+typedef struct sum_stack {
+    uint32_t count, levels[SUMS];
+    const char *at[SUMS];
+    _Alignas(64) char room[SUMS][XYL_NODE_LIES_ELEMENT_MAX];
+} sum_stack_t;
+
+_Static_assert(XYL_PAIRS_SEATS_MAX <= 1 << (SUMS - 2),
+               "room for a sum of each level, and a second operand");
+
+/* Combines the last two sums. */
+static void stack_combine(const xyl_node_sum_t *sum, sum_stack_t *stack,
+                          size_t bytes)
+{
+    uint32_t right = --stack->count, left = right - 1;
+
+    xyl_exec_combine(sum->combiner, stack->room[left], stack->at[left],
+                     stack->at[right], bytes / sum->element_bytes);
+    stack->at[left] = stack->room[left];
+    stack->levels[left]++;
+}
+
+/* Leaves the sum of the inputs of seats [first, end) on the stack, combined as
+ * their subtree of pairs is. 0: this seat cannot see one of them. */
+static int stack_add(const xyl_node_sum_t *sum, sum_stack_t *stack,
+                     uint32_t first, uint32_t end, uint64_t at, size_t bytes)
+{
+    uint32_t bottom = stack->count, seat, last;
+
+    for (seat = first; seat < end; seat++) {
+        last = stack->count++;
+        stack->levels[last] = 0;
+        stack->at[last] = sum->input(sum->input_arg, seat, at, bytes);
+        if (stack->at[last] == NULL)
+            return 0;
+        while (stack->count - bottom > 1 && stack->levels[stack->count - 1] ==
+                                                stack->levels[stack->count - 2])
+            stack_combine(sum, stack, bytes);
+    }
+    while (stack->count - bottom > 1) /* the last seats have no partners */
+        stack_combine(sum, stack, bytes);
+    return 1;
+}
+
+/* Leaves an operand of the work on the stack, from byte at->done on. Returns
+ * the number of inputs that it has; 0: this seat cannot see one of them. */
+static uint32_t operand_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+                            int is_right, uint64_t done, size_t bytes,
+                            sum_stack_t *stack)
+{
+    uint32_t operand = is_right ? pairs->right : pairs->left, first, end;
+    uint64_t at = pairs->segment * sum->step->sum.slice_bytes + done;
+    xyl_pairs_piece_t piece;
+
+    if (operand != (uint32_t)XYL_PAIRS_INPUTS) {
+        stack->at[stack->count++] =
+            pairs_operand(sum, pairs->segment, operand) + done;
+        return 1;
+    }
+    piece = pairs_piece_of(sum);
+    xyl_pairs_inputs(&piece, pairs, is_right, &first, &end);
+    return stack_add(sum, stack, first, end, at, bytes) ? end - first : 0;
+}
+
+/* Combines operands of which one is inputs that lie in their seats' memory, a
+ * few lines at a time. 1: the segment is done. */
+static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+                       xyl_node_combine_t *at)
+{
+    char *to = pairs_address(sum, pairs->segment, pairs->to);
+    uint64_t all = bytes_of(sum, pairs->segment), read = 0;
+    uint64_t unit =
+        XYL_NODE_LIES_ELEMENT_MAX / sum->element_bytes * sum->element_bytes;
+    sum_stack_t stack;
+    uint32_t left, right;
+    size_t bytes;
+
+    for (; at->done < all && read < sum->turn; at->done += bytes) {
+        bytes = (size_t)(all - at->done < unit ? all - at->done : unit);
+        stack.count = 0;
+        left = operand_add(sum, pairs, 0, at->done, bytes, &stack);
+        right =
+            left == 0 ? 0 : operand_add(sum, pairs, 1, at->done, bytes, &stack);
+        if (right == 0)
+            return 0;
+        xyl_exec_combine(sum->combiner, to + at->done, stack.at[0], stack.at[1],
+                         bytes / sum->element_bytes);
+        read += (uint64_t)bytes * (left + right);
+    }
+    sum->worked += read;
+    if (at->done < all)
+        return 0;
+    at->done = 0;
+    return 1;
+}
+
 /* 1: the work is done. */
 static int pairs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                       xyl_node_combine_t *at)
 {
     uint32_t segment = pairs->segment;
-    sum_part_t part = {
+    sum_part_t part;
+
+    if (pairs->left == (uint32_t)XYL_PAIRS_INPUTS ||
+        pairs->right == (uint32_t)XYL_PAIRS_INPUTS)
+        return inputs_work(sum, pairs, at);
+    part = (sum_part_t){
         .combiner = pairs->is_copy ? NULL : sum->combiner,
         .to = pairs_address(sum, segment, pairs->to) + at->done,
         .left = pairs_operand(sum, segment, pairs->left) + at->done,
         .right = pairs_operand(sum, segment, pairs->right) + at->done};
-
     return work_on(sum, at, segment, &part);
 }
 

@@ -7,6 +7,10 @@
 #include "collectives/node/program.h"
 #include "collectives/stages/collective.h"
 
+/* The longest element of contributions that other seats read where they lie, in
+ * bytes: they are combined in pieces of this length, on the stack. */
+enum { XYL_NODE_LIES_ELEMENT_MAX = 2048 };
+
 /* How far a strand is with such a step; cleared to begin with. */
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
@@ -26,10 +30,15 @@ typedef struct xyl_node_sum {
     char *slot;
     char *cells;     /* the sums, then spares and other cells */
     const char *own; /* contribution to the piece */
-    char *result;    /* of the piece; COLLECT */
-    uint64_t bytes;  /* of the piece */
-    uint64_t full;   /* the word of a segment that is full */
-    uint64_t ready;  /* bits of segments that are there in `own` */
+    int lies;        /* PAIR: other seats read it where it lies */
+    /* PAIR: bytes from `at` on of a seat's contribution that lies so; NULL:
+     * this seat cannot see them, and the operation fails. */
+    const char *(*input)(void *arg, uint32_t seat, uint64_t at, size_t bytes);
+    void *input_arg;
+    char *result;   /* of the piece; COLLECT */
+    uint64_t bytes; /* of the piece */
+    uint64_t full;  /* the word of a segment that is full */
+    uint64_t ready; /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
     /* In the reproducible order: `own` has the user's numbers, not sums; so has
      * the result, on all seats or on none. The numbers of a result for all

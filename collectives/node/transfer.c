@@ -283,22 +283,27 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
     return 0;
 }
 
-/* The time when a sender ends its wait for the receiver: `parcel_patience_us`
- * after its offer if the receiver has not come, `held_up_us` if the receiver
- * reads. A sender that also reads offered blocks, in a program that is not
- * sparse, waits after its last take for as long as its takes have lasted,
+/* The time when a sender ends its wait for the receiver: after its offer about
+ * as long as it would need to copy the block, if the receiver has not come
+ * (`parcel_patience_us` and `parcel_patience_kib`), `held_up_us` if the
+ * receiver reads. A sender that also reads offered blocks, in a program that is
+ * not sparse, waits after its last take for as long as its takes have lasted,
  * within these limits. All seats have come by then, and a receiver that is not
  * held up needs no longer for its own takes. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
+                             const xyl_parcel_way_t *way,
                              const xyl_parcel_t *parcel,
                              xyl_parcel_claim_t claim)
 {
-    uint64_t least = 1000 * node->limits->parcel_patience_us;
+    uint64_t copying = (way->bytes >> 10) / node->limits->parcel_patience_kib;
+    uint64_t least = 1000 * (node->limits->parcel_patience_us + copying);
     uint64_t most = 1000 * node->limits->held_up_us, own;
     uint64_t begin =
         piece->taken_at > parcel->since ? piece->taken_at : parcel->since;
 
+    if (least > most)
+        least = most;
     if (node->program.takes == 0 || node->program.is_sparse)
         return begin + (claim == XYL_PARCEL_OFFERED ? least : most);
     own = begin - parcel->since;
@@ -320,7 +325,7 @@ static int is_with_receiver(xyl_node_stage_t *node,
         return 0;
     if (claim == XYL_PARCEL_READ || piece->takes_left != 0)
         return 1;
-    if (!has_waited_until(node, patience_end(node, piece, parcel, claim)))
+    if (!has_waited_until(node, patience_end(node, piece, way, parcel, claim)))
         return 1;
     return !xyl_parcel_keep(way) && xyl_parcel_claimed(way) == XYL_PARCEL_READ;
 }

@@ -5,9 +5,13 @@
  * not matter or the root is the first seat; else it copies the result out.
  *
  * If the stage is one of several levels, one seat gets the result and passes it
- * to another level, which may go on detached. Input in memory of xylem_alloc is
- * copied, as no seat knows where the others' input lies. */
+ * to another level, which may go on detached.
+ *
+ * In an allreduce, input in memory of xylem_alloc is combined where it lies, as
+ * its seat waits for the result. A reduce copies it, so that the seat can go.
+ */
 #include "collectives/node/programs/parts.h"
+#include "collectives/node/sums.h"
 
 /* The fewest cells with which pairs make sense: the homes, and some more. */
 static uint64_t cells_min(const xyl_problem_t *problem)
@@ -92,6 +96,10 @@ static void pairs_write(const xyl_problem_t *problem,
     step->end_seat = problem->ranks - (uint32_t)is_apart;
     step->sum.spares = near_cells_of(problem, program);
     step->sum.cells = cells_of(problem, program);
+    program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
+                      !problem->node.is_level &&
+                      problem->element_bytes <= XYL_NODE_LIES_ELEMENT_MAX &&
+                      xyl_node_shares(problem, xyl_problem_bytes(problem));
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) +
         step->sum.spares * xyl_board_whole_lines(program->segment_bytes);

@@ -50,6 +50,7 @@ typedef struct extent {
     int root_is_apart; /* the result is for none of them */
     int come_singly;   /* segments, to every other seat */
     uint32_t runs;     /* cells beyond the window are whole words then */
+    uint32_t lie;      /* bits of seats whose input is read where it lies */
 } extent_t;
 
 typedef struct play {
@@ -163,6 +164,7 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
         .near = near,
         .cells = near + play->size.runs * XYL_PAIRS_CELLS_OF_WORD,
         .runs = {play, run_take, run_give},
+        .lies = (int)(play->size.lie >> seat & 1),
         .waits = waits(play, seat) || play->now.stays[seat],
         .follows = play->size.is_for_all || play->now.stays[seat],
         .full = {.flags = play->full,
@@ -186,13 +188,29 @@ static void check_memory(play_t *play, uint32_t seat, uint32_t cell)
         wrong(play, "a cell lies nowhere");
 }
 
+/* Bits of the seats whose inputs are an operand. */
+static uint8_t inputs_of(play_t *play, uint32_t seat, int is_right)
+{
+    xyl_pairs_piece_t piece = piece_of(play, seat);
+    uint32_t first, end, bits;
+
+    xyl_pairs_inputs(&piece, &play->now.seats[seat], is_right, &first, &end);
+    bits = (1u << end) - (1u << first);
+    if ((play->size.lie & bits) != bits)
+        wrong(play, "an input is read that does not lie open");
+    return (uint8_t)bits;
+}
+
 /* Bits of the seats in an operand. */
-static uint8_t operand(play_t *play, uint32_t seat, uint32_t from)
+static uint8_t operand(play_t *play, uint32_t seat, int is_right)
 {
     const xyl_pairs_t *p = &play->now.seats[seat];
+    uint32_t from = is_right ? p->right : p->left;
 
     if (from == XYL_PAIRS_OWN)
         return (uint8_t)(1 << seat);
+    if (from == XYL_PAIRS_INPUTS)
+        return inputs_of(play, seat, is_right);
     if (play->now.owner[from - 1] != p->segment + 1)
         wrong(play, "a cell is another segment's");
     check_memory(play, seat, from);
@@ -218,10 +236,10 @@ static void work(play_t *play, uint32_t seat)
 {
     xyl_pairs_piece_t piece = piece_of(play, seat);
     xyl_pairs_t *p = &play->now.seats[seat];
-    uint8_t left = operand(play, seat, p->left), all = left;
+    uint8_t left = operand(play, seat, 0), all = left;
 
     if (!p->is_copy) {
-        uint8_t right = operand(play, seat, p->right);
+        uint8_t right = operand(play, seat, 1);
         check_halves(play, left, right);
         all = left | right;
     }
@@ -236,7 +254,7 @@ static void work(play_t *play, uint32_t seat)
     }
     if (!p->is_copy && p->unused != XYL_PAIRS_OWN)
         play->now.owner[p->unused - 1] = play->now.holds[p->unused - 1] = 0;
-    if (p->is_top)
+    if (p->is_top && p->cell != 0)
         play->now.owner[p->cell - 1] = play->now.holds[p->cell - 1] = 0;
     xyl_pairs_worked(&piece, p);
 }
@@ -420,9 +438,9 @@ static void every_order(const extent_t *size)
     play = play_create();
     play_init(play, size);
     scenes = orders_every(&play->orders);
-    printf("# %u seats, %u segments, %u extras, %u runs%s%s%s: %" PRIu64
-           " scenes\n",
-           size->seats, size->segments, size->extras, size->runs,
+    printf("# %u seats, %u segments, %u extras, %u runs, %#x lie%s%s%s: "
+           "%" PRIu64 " scenes\n",
+           size->seats, size->segments, size->extras, size->runs, size->lie,
            size->is_for_all ? ", for all" : "",
            size->may_stop ? ", one stops" : "", size->stay ? ", they stay" : "",
            scenes);
@@ -432,15 +450,15 @@ static void every_order(const extent_t *size)
 static void test_every_order(void)
 {
     static const extent_t sizes[] = {
-        {2, 1, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0},
-        {2, 2, 0, 1, 0, 1, 0, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0, 0},
-        {3, 1, 0, 1, 0, 1, 0, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0, 0},
-        {3, 2, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0, 0},
-        {2, 2, 2, 0, 0, 1, 1, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0, 0},
-        {3, 1, 2, 0, 0, 0, 0, 1, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0, 0},
-        {2, 2, 2, 0, 0, 0, 1, 1, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 1, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 1, 0}};
+        {2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {2, 2, 0, 1, 0, 1, 0, 0, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0, 0, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {3, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0},
+        {3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+        {2, 2, 2, 0, 0, 1, 1, 0, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0, 0, 0},
+        {3, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0},
+        {2, 2, 2, 0, 0, 0, 1, 1, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 1, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 1, 0, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -450,10 +468,10 @@ static void test_every_order(void)
 static void test_one_stops(void)
 {
     static const extent_t sizes[] = {
-        {2, 1, 2, 0, 1, 0, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 1, 0, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0, 0},
-        {2, 2, 4, 0, 1, 0, 1, 1, 0, 0}};
+        {2, 1, 2, 0, 1, 0, 0, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 0, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 1, 0, 0, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0, 0, 0},
+        {2, 2, 4, 0, 1, 0, 1, 1, 0, 0, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -481,6 +499,29 @@ static void test_runs(void)
         every_order(&sizes[i]);
 }
 
+/* Inputs that are read where they lie: all of them, or beside others that are
+ * copied. */
+static void test_lie(void)
+{
+    static const extent_t sizes[] = {
+        {.seats = 2, .segments = 2, .is_for_all = 1, .lie = 3},
+        {.seats = 2, .segments = 2, .is_for_all = 1, .lie = 1},
+        {.seats = 2, .segments = 2, .is_for_all = 1, .lie = 2, .extras = 1},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 7},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 3},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 5},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 4},
+        {.seats = 3, .segments = 2, .is_for_all = 1, .lie = 7},
+        {.seats = 4, .segments = 1, .is_for_all = 1, .lie = 15},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 5, .runs = 1},
+        {.seats = 2, .segments = 2, .is_for_all = 1, .lie = 3, .may_stop = 1},
+        {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 6, .may_stop = 1}};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        every_order(&sizes[i]);
+}
+
 /* More seats. */
 static void test_by_chance(void)
 {
@@ -501,6 +542,10 @@ static void test_by_chance(void)
                          .runs = random_below(&random, RUNS + 1)};
         if (size.may_stop)
             size.extras = EXTRAS;
+        if (size.is_for_all && random_below(&random, 3) != 0)
+            size.lie = random_between(&random, 0, 1) != 0
+                           ? (1u << size.seats) - 1
+                           : random_below(&random, 1u << size.seats);
         play_init(play, &size);
         orders_by_chance(&play->orders, &random);
     }
@@ -511,6 +556,7 @@ static const check_case_t cases[] = {
     {"every_order", test_every_order},
     {"one_stops", test_one_stops},
     {"runs", test_runs},
+    {"lie", test_lie},
     {"by_chance", test_by_chance},
 };
 CHECK_MAIN(cases)
