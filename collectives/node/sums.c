@@ -2,7 +2,7 @@
 
 #include "collectives/data/binned.h"
 
-enum { SUMS = 11 };
+enum { SUMS = 11, ROOMS_BYTES = 24 << 10 };
 
 /* ---- places ---- */
 
@@ -319,26 +319,41 @@ static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
     return pairs_address(sum, segment, operand);
 }
 
-/* Sums of a few lines that are not combined yet, each with the level in the
- * tree up to which it reaches. A combined sum lies in the room of its place. */
+/* Sums that are not combined yet, each with the level of its subtree. A
+ * combined sum lies in the room of its place; all rooms together stay in the
+ * first cache. */
 typedef struct sum_stack {
+    size_t unit; /* bytes of a room */
     uint32_t count, levels[SUMS];
     const char *at[SUMS];
-    _Alignas(64) char room[SUMS][XYL_NODE_LIES_ELEMENT_MAX];
+    _Alignas(64) char rooms[ROOMS_BYTES];
 } sum_stack_t;
 
 _Static_assert(XYL_PAIRS_SEATS_MAX <= 1 << (SUMS - 2),
-               "room for a sum of each level, and a second operand");
+               "a sum of each level, and a second operand");
+_Static_assert((int)XYL_NODE_LIES_ELEMENT_MAX <= (int)ROOMS_BYTES / (SUMS - 1),
+               "a room has a whole element");
+
+/* Whole elements, as many as a room has if there is one for each level. */
+static size_t unit_of(const xyl_node_sum_t *sum)
+{
+    size_t rooms = 1;
+
+    while (sum->step->end_seat > UINT32_C(1) << rooms)
+        rooms++;
+    return ROOMS_BYTES / rooms / sum->element_bytes * sum->element_bytes;
+}
 
 /* Combines the last two sums. */
 static void stack_combine(const xyl_node_sum_t *sum, sum_stack_t *stack,
                           size_t bytes)
 {
     uint32_t right = --stack->count, left = right - 1;
+    char *room = stack->rooms + left * stack->unit;
 
-    xyl_exec_combine(sum->combiner, stack->room[left], stack->at[left],
-                     stack->at[right], bytes / sum->element_bytes);
-    stack->at[left] = stack->room[left];
+    xyl_exec_combine(sum->combiner, room, stack->at[left], stack->at[right],
+                     bytes / sum->element_bytes);
+    stack->at[left] = room;
     stack->levels[left]++;
 }
 
@@ -364,8 +379,8 @@ static int stack_add(const xyl_node_sum_t *sum, sum_stack_t *stack,
     return 1;
 }
 
-/* Leaves an operand of the work on the stack, from byte at->done on. Returns
- * the number of inputs that it has; 0: this seat cannot see one of them. */
+/* Leaves an operand of the work on the stack, from byte `done` on. Returns the
+ * number of inputs that it has; 0: this seat cannot see one of them. */
 static uint32_t operand_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                             int is_right, uint64_t done, size_t bytes,
                             sum_stack_t *stack)
@@ -384,21 +399,21 @@ static uint32_t operand_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
     return stack_add(sum, stack, first, end, at, bytes) ? end - first : 0;
 }
 
-/* Combines operands of which one is inputs that lie in their seats' memory, a
- * few lines at a time. 1: the segment is done. */
+/* Combines operands of which one is inputs that lie in their seats' memory.
+ * 1: the segment is done. */
 static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                        xyl_node_combine_t *at)
 {
     char *to = pairs_address(sum, pairs->segment, pairs->to);
     uint64_t all = bytes_of(sum, pairs->segment), read = 0;
-    uint64_t unit =
-        XYL_NODE_LIES_ELEMENT_MAX / sum->element_bytes * sum->element_bytes;
     sum_stack_t stack;
     uint32_t left, right;
     size_t bytes;
 
+    stack.unit = unit_of(sum);
     for (; at->done < all && read < sum->turn; at->done += bytes) {
-        bytes = (size_t)(all - at->done < unit ? all - at->done : unit);
+        bytes = (size_t)(all - at->done);
+        bytes = bytes < stack.unit ? bytes : stack.unit;
         stack.count = 0;
         left = operand_add(sum, pairs, 0, at->done, bytes, &stack);
         right =

@@ -7,8 +7,8 @@
 #include "collectives/node/program.h"
 #include "collectives/stages/collective.h"
 
-/* The longest element of contributions that other seats read where they lie, in
- * bytes: they are combined in pieces of this length, on the stack. */
+/* The longest element, in bytes, of contributions that other seats read where
+ * they lie: sums of some of them lie on the stack. */
 enum { XYL_NODE_LIES_ELEMENT_MAX = 2048 };
 
 /* How far a strand is with such a step; cleared to begin with. */
