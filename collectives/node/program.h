@@ -308,6 +308,8 @@ typedef struct xyl_node_program {
     uint32_t takes;   /* blocks that this seat reads in their senders' memory */
     uint64_t read_from;  /* blocks of so many bytes and more are offered; 0:
                             none is */
+    uint64_t pull_from;  /* of these, shorter blocks that are not in memory of
+                            xylem_alloc go in parts all the same */
     uint64_t temp_bytes; /* of TEMP, where this seat keeps its own input */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */

@@ -222,7 +222,9 @@ static uint64_t offer_of(const xyl_node_stage_t *node,
 
     if (block != NULL && shm->ops->share != NULL)
         name = shm->ops->share(shm, block, bytes);
-    return name != 0 ? name | NAMED : (uint64_t)(uintptr_t)block;
+    if (name != 0)
+        return name | NAMED;
+    return bytes < node->program.pull_from ? 0 : (uint64_t)(uintptr_t)block;
 }
 
 int xyl_node_offer_run(const xyl_node_stage_t *node,

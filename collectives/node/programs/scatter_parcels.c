@@ -96,24 +96,24 @@ const xyl_algorithm_t xyl_algorithm_node_scatter_read = {
 
 enum { READ_KIB = 2048 };
 
-/* Offers a block that is longer than a cell, if blocks of its length for all
- * other seats have at least K KiB together (node_read:K). */
+/* Offers a block that is longer than a cell, if it lies in memory of
+ * xylem_alloc, or if blocks of its length for all other seats have at least K
+ * KiB together (node_read:K). */
 static void scatterv_read_write(const xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
     uint64_t others = problem->ranks - 1;
-    uint64_t from =
-        (xyl_node_read_from(problem, READ_KIB) + others - 1) / others;
-    uint64_t cell = xyl_node_cell(problem);
 
-    program->read_from = from > cell ? from : cell + 1;
+    program->read_from = xyl_node_cell(problem) + 1;
+    program->pull_from =
+        (xyl_node_read_from(problem, READ_KIB) + others - 1) / others;
     scatter_parcels_write(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scatterv_read = {
     .name = "node_read",
     .help = "each rank reads its block where it lies in the root's memory, if "
-            "blocks of its length have K KiB in all",
+            "that is of xylem_alloc or blocks of its length have K KiB in all",
     XYL_BY_PROGRAM(scatterv_read_write),
     .colls = XYL_COLL_BIT(SCATTERV),
     .radix = {1, READ_KIB, XYL_NODE_READ_KIB_MAX},

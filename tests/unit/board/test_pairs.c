@@ -512,7 +512,6 @@ static void test_lie(void)
         {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 5},
         {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 4},
         {.seats = 3, .segments = 2, .is_for_all = 1, .lie = 7},
-        {.seats = 4, .segments = 1, .is_for_all = 1, .lie = 15},
         {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 5, .runs = 1},
         {.seats = 2, .segments = 2, .is_for_all = 1, .lie = 3, .may_stop = 1},
         {.seats = 3, .segments = 1, .is_for_all = 1, .lie = 6, .may_stop = 1}};

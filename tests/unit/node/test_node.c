@@ -630,8 +630,9 @@ static void change_memory(xyl_shm_ops_t *ops)
 static void test_reads_where_mapped(void)
 {
     static const xylem_coll_t colls[] = {
-        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW,
-        XYLEM_COLL_NEIGHBOR_ALLGATHER, XYLEM_COLL_SCATTER};
+        XYLEM_COLL_ALLTOALL,  XYLEM_COLL_ALLTOALLV,
+        XYLEM_COLL_ALLTOALLW, XYLEM_COLL_NEIGHBOR_ALLGATHER,
+        XYLEM_COLL_SCATTER,   XYLEM_COLL_SCATTERV};
     uint32_t i;
 
     for (may_view = 0; may_view <= 1; may_view++)
