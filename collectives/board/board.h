@@ -13,30 +13,10 @@
  *   berths        which tags have which of the team's other boards: berths.h
  *   the reserve   one window of any size
  *
- * A piece is a part of a collective, small enough to have all its payload in
- * one window. Pieces are numbered from 1 in the order of the team's calls, so
- * that every seat knows number and slot of each piece without asking. If no
+ * docs/inside/node.md says how pieces get numbers, slots and windows. If no
  * seat alone knows how many pieces a call has, the call has a first piece in
  * which the seats find the number (number.c). A piece with more payload than a
  * slot's window has the numbers of up to WINDOWS_MAX slots, and their windows.
- * Nothing in a slot is ever cleared: values begin with the number of their
- * piece, and only grow.
- *
- * Longer windows come from the node's pool (progress/shm/pool.h). The first
- * seat to begin a piece takes one, and says in the slot where it is, by a swap;
- * a seat whose swap fails gives its own back. The last seat to retire the piece
- * gives the window back. If the pool has none, the piece waits until it is the
- * oldest piece that not all seats have retired, and then has the reserve, which
- * is free by then.
- *
- * A piece may use its slot when all seats have retired the pieces that had the
- * slot before. Pieces wait for older ones of their own board only, so the
- * oldest can always go on, whatever other teams do. A seat that has done its
- * part leaves the piece, and its data stays. So seats may be as far apart as
- * memory allows.
- *
- * If a call fails, the windows of its pieces return to the pool when the last
- * seat leaves the board. If a seat has died, they never return.
  *
  * The progressing thread calls these functions, except where noted. */
 #pragma once

@@ -28,17 +28,10 @@
  * meet a cell, or at the top. Such a seat waits for the result; its input stays
  * until the segment is full.
  *
- * So cells are held only while a seat is late; if none is, the same few are
- * used again and again. The seat that has put the second cell into a node sees
- * to it that both are taken, but goes on contributing for a while: a seat that
- * waits may take them meanwhile. So a late seat is needed for its contribution
- * alone, and seats that wait do the work that follows from it.
- *
- * Some of the cells lie in the piece's window. Further cells come in *runs*:
+ * docs/inside/node.md says who does this work, and when cells come in *runs*:
  * the memory for all cells of one word, which the caller takes from elsewhere.
- * A seat takes a run when it lacks a cell, and the last cell to be freed gives
- * the run back. So pieces without late seats need no runs. No seat waits for a
- * run; a seat that gets none uses its home cell (below).
+ * The last cell to be freed gives the run back. No seat waits for a run; a seat
+ * that gets none uses its home cell (below).
  *
  * A seat that waits for the result looks after the cells that it has put until
  * they are taken. Another seat leaves when it has contributed to all segments

@@ -4,30 +4,10 @@
  * A number is cut into digits at fixed powers of two, and digits of the same
  * power are added as integers, which is exact. A sum keeps the digits of the
  * three highest powers that any of its numbers reaches, and the number of the
- * highest (its index); the bits of each number below these are cut off. So the
- * index is the highest of all indexes, and each digit is the sum of that
- * digit of all numbers, in whatever order sums are made and merged. The idea is
- * that of Demmel and Nguyen ("Fast Reproducible Floating-Point Summation",
- * 2013; "Parallel Reproducible Summation", 2015) and of the indexed type of
- * ReproBLAS (Ahrens, Demmel, Nguyen, "Algorithms for Efficient Reproducible
- * Floating Point Summation", 2020), with integers in the place of
- * floating-point bins: one instruction adds, and nothing is rounded before the
- * end.
- *
- *                digits of   a sum takes   what is cut off, of n numbers
- *   float32      13 bits     12 bytes      less than n 2^-26 max |x|
- *     to 32 numbers           8 bytes
- *   float64      32 bits     24 bytes      less than n 2^-64 max |x|
- *     to 128 numbers         16 bytes
- *
- * By Demmel and Nguyen, K bins of W bits lose less than n 2^-W(K-1) max |x|:
- * this is their bound for K = 3. Rounding the result to nearest comes on top.
- * Plain addition may lose (n - 1) 2^-24 sum |x|, or 2^-53.
- *
- * A NaN, or infinities of both signs, make a NaN, the same one always; else
- * infinities of one sign make an infinity of that sign. A sum overflows only if
- * its result does, whatever came in between. Subnormal numbers count in full. A
- * sum that is zero is +0, even if all of its numbers are -0.
+ * highest (its index); the bits of each number below these are cut off. After
+ * Demmel and Nguyen, 2013 and 2015, and Ahrens, Demmel and Nguyen, 2020, with
+ * integers in the place of floating-point bins. docs/reproducible.md has the
+ * sizes, the bounds, and what becomes of NaNs, infinities and zeros.
  *
  * Numbers of 16 bits are added as float32; the result is rounded to float32,
  * and then to 16 bits. Complex numbers are two sums.

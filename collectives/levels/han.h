@@ -2,19 +2,10 @@
  * in series, segment by segment. Each node has a leader per lane, which takes
  * part in both.
  *
- *   bcast       net down ──▶ node bcast
- *   reduce      node reduce ──▶ net up
- *   allreduce   node reduce ──▶ net up ──▶ net down ──▶ node bcast
- *               node reduce ──▶ exchange  ──▶ node bcast      (short messages)
- *   barrier     an allreduce of one byte
- *
- * No level waits for another: segment i travels within the nodes while segment
- * i + 1 travels between them. A segment within nodes may be a multiple or a
- * part of one between nodes. If a node has several leaders, each takes a part
- * of the message. HAN: Luo et al., Cluster 2020; Luo, PhD thesis, University of
- * Tennessee, 2020, chapter 6. HAN orders the tasks of a level by hand; here
- * events start them.
- */
+ * No level waits for another; docs/inside/levels.md draws them. If a node has
+ * several leaders, each takes a part of the message. HAN: Luo et al., Cluster
+ * 2020; Luo, PhD thesis, University of Tennessee, 2020, chapter 6. HAN orders
+ * the tasks of a level by hand; here events start them. */
 #pragma once
 
 #include "collectives/data/call.h"

@@ -1,29 +1,12 @@
 /* A broadcast between nodes whose segments lie in the memory of the nodes. On
  * each node one seat leads a lane. The net writes the leader's segments into
- * the node's window; the leader sends them on from there, and keeps the window
- * until all children have them. So a leader copies no more than any other seat,
- * and its call is over for its user when it has the message; the rest goes on
- * detached.
- *
- *     parent ---> relay ---> children         of the leader
- *                  |  ^
- *       publishes  v  |  emits
- *                 window --> node             of every seat
- *
- * A few more seats of a node stand by, in case its leader is late or held up. A
- * leader, or a seat that stands by, asks if segments do not come for a while.
- * It asks the leader of the parent's node, and the seats that stand by there,
- * and takes the first offer:
- *
- *     it asks all of them        -- "from i on is missing" --->
- *                                <-- "I can send it" ---------- each that has i
- *     it answers each offer      -- "do", or "no more" ------->
- *     into the window            <-- segments ----------------- the first
+ * the node's window, and the leader sends them on from there. A few more seats
+ * of a node stand by, in case its leader is late or held up: docs/inside/
+ * levels.md, "Broadcasts that are sent on".
  *
  * Help cancels no message of the tree. A leader that comes later gets all
  * segments once more, into the same places of the window, which stays until
- * then; and it sends all of them. So no message is left without a receiver.
- */
+ * then; and it sends all of them. So no message is left without a receiver. */
 #pragma once
 
 #include "collectives/data/algorithm.h"

@@ -8,16 +8,7 @@
  *   scatter(v)   root's node     node scatter
  *                other nodes     (lengths) ──▶ bundle ──▶ node scatter
  *
- * In a v form only its rank and the root know how long a block is, so that
- * length alone decides how the block travels:
- *
- *   short blocks of a node            in the bundle
- *   long blocks, and all blocks of    straight between the root and
- *   nodes with one rank               their ranks
- *
- * First the ranks of a node tell one another the lengths of their blocks, so a
- * leader knows the length of its bundle. An empty bundle is not sent, so the
- * root does not wait for nodes that have nothing for it.
+ * docs/inside/levels.md says which blocks of a v form go in bundles.
  *
  * Karonis et al., Exploiting hierarchy in parallel computer networks to
  * optimize collective operation performance, 2000; Traff, Hierarchical

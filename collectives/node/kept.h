@@ -1,9 +1,7 @@
 /* Boards that teams have left when they ended, for the next team of the same
  * ranks: a new board costs a hundred microseconds. When the ranks of a new team
- * exchange their rows, a rank may offer a board in its row. If all ranks of the
- * team have offered the same board, and it is of these ranks in this order, all
- * go on with it, as if the earlier team had made further calls. A rank that
- * offers a board has ended its work there, so no rank still uses it.
+ * exchange their rows, a rank may offer a board in its row; docs/inside/node.md
+ * says which boards, and when the ranks go on with one.
  *
  * No rank has to keep a board, or to offer one. A rank gives up a board that it
  * has offered in vain. Any thread; these functions take the context's lock. */

@@ -3,19 +3,7 @@
  * go on in any order. A step waits for one thing, moves or combines bytes, and
  * posts one thing. Node algorithms are pure functions that write programs; the
  * node stage runs a program, once per piece of the collective.
- *
- * A seat publishes the bytes that others read: short ones beside the count in
- * its line, longer ones as its input in the piece's window. The programs say
- * which seat reads and combines what. No seat waits for its readers, because
- * the board keeps the window until all seats have retired the piece. There are
- * three exceptions:
- * - Alltoalls in rounds, and groups, write a place of the window again. The
- *   writer then waits for the readers of the place.
- * - A seat that offers a block in its own memory waits for the receiver, up to
- *   a limit (transfer.c).
- * - If `shares` is set, the input of a seat may stay in that seat's memory, and
- *   other seats read it there. A seat with such input ends when all seats have
- *   said that they read no more input. Each seat says so in each such program.
+ * docs/inside/node.md says when a seat waits for its readers.
  *
  * A block longer than a piece goes in several pieces. Piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
@@ -161,43 +149,23 @@ static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
     return (xyl_post_t){XYL_POST_WORD, word, seat};
 }
 
-/* How a block goes from the seat that HANDs it to the seat that TAKEs it. A
- * program's writer decides it by the length of the block and the cells of the
- * program, so that both seats find the same form. Seats that expect different
- * lengths may find different forms. Then the receiver still finds the sender's
- * length in the place that its own form gives it, and fails.
+/* How a block goes from the seat that HANDs it to the seat that TAKEs it; see
+ * the table of docs/inside/node.md, "Parcels". A program's writer decides it by
+ * the length of the block and the cells of the program, so that both seats find
+ * the same form. Seats that expect different lengths may find different forms.
+ * Then the receiver still finds the sender's length in the place that its own
+ * form gives it, and fails.
  *
- * By a line beside the slots (xyl_parcel_line). `to` of HAND and `from` of TAKE
- * name the seat whose line it is. The sender writes the length into the line
- * and posts the line's own count:
- *
- * INLINE           The line has the block beside its length, to
- *                  XYL_PARCEL_SHORT bytes.
- * CELL             The cell of the same seat in the window has the block.
- * PARTS            The block goes in parts, each in a run of the node's pool or
- *                  in the cell. The line says where each part is.
- * PEER             The line says where the block lies in the sender's memory,
- *                  and the receiver reads it there. A block that the receiver
- *                  cannot read, or that the sender takes back, goes in parts.
- * LENGTH           The line has the length alone. In a program that is cut late
- *                  the block goes in other pieces; else it goes by TOLD_PEER.
- *
- * By a cell in the window that belongs to one sender and one receiver:
- *
- * BETWEEN_CELL     The cell has a head with the length, and the block. The
- *                  sender posts its seat's count once, for all its blocks.
- * BETWEEN_LENGTH   The head has the length, and other pieces have the block.
- * BETWEEN_PEER     As PEER, by a line at the beginning of the cell, in which
- *                  an OFFER says where the block lies and how long it is. The
- *                  sender posts its seat's count once, for all its blocks.
- * TOLD_PEER        As BETWEEN_PEER, but length and count are in the sender's
- *                  own line beside the slots (LENGTH), for all receivers. */
+ * By a line beside the slots (xyl_parcel_line), `to` of HAND and `from` of TAKE
+ * name the seat whose line it is, and the sender posts the line's own count. By
+ * a cell in the window that belongs to one sender and one receiver, the sender
+ * posts its seat's count once, for all its blocks. */
 typedef enum xyl_form {
     XYL_FORM_INLINE,
     XYL_FORM_CELL,
     XYL_FORM_PARTS,
     XYL_FORM_PEER,
-    XYL_FORM_LENGTH,
+    XYL_FORM_LENGTH, /* cut late: it goes in other pieces; else by TOLD_PEER */
     XYL_FORM_BETWEEN_CELL,
     XYL_FORM_BETWEEN_LENGTH,
     XYL_FORM_BETWEEN_PEER,

@@ -1,13 +1,5 @@
-/* The inside of the node stage, for the files that make it up:
- *
- *   stage.c         planning and running; the stages of a context are polled
- *   number.c        the numbers of its pieces
- *   run.c           the strands of a piece: waiting, posting, claiming
- *   move.c          copying and combining
- *   transfer.c          blocks that one seat hands another
- *   sums.c          sums in the order of arrival, or of pairs
- *   stage_relay.c   segments that relays of levels put into the window
- */
+/* The inside of the node stage, for the files that make it up: stage.c,
+ * number.c, run.c, move.c, transfer.c, sums.c and stage_relay.c. */
 #pragma once
 
 #include "collectives/board/parcel.h"

@@ -1,22 +1,12 @@
 /* One edge of a tree as one of its two ranks sees it: the window of segments
- * that travel over it.
- *
- *      0 ... base-1 | base ............ base+window-1 | beyond
- *      all finished | some posted, some finished       | must wait
- *
- * Window rule. Segments may be sent in the order in which they become ready,
- * but receives are posted in order of their index. With rendezvous a send ends
- * only when its receive is posted, so a sender whose N sends in flight are all
- * beyond the receives would wait for ever. Therefore index i is posted only if
- * i < base + window, on both sides, base being the finished prefix: everything
- * the sender has in flight is then posted by the receiver, now or after the
- * receiver has finished what it already has.
+ * that travel over it. Index i is posted only if i < base + window, on both
+ * sides, base being the finished prefix; docs/inside/stages.md, "The window
+ * rule", says why.
  *
  * Index i uses slot i modulo the slots, so that a posted index finds its event
  * without a search. The number of slots is a power of two: a division by any
  * other number costs more than all else that is done with an event. Touched
- * only by the thread that progresses.
- */
+ * only by the thread that progresses. */
 #pragma once
 
 #include <assert.h>

@@ -1,11 +1,9 @@
 /* Up a tree: every segment is combined from this rank's own contribution and
  * its children's, then goes to the parent.
  *
- * The contributions to a segment have an order: the children of lower rank,
- * this rank, the other children. If the operation commutes, this rank is the
- * first, and the children with the smallest subtrees follow, as they are ready
- * early. The stage combines in this order, or (plan.arrival_order) as
- * contributions come.
+ * The stage combines contributions in a fixed order, or (plan.arrival_order) as
+ * they come; docs/inside/stages.md says in which, and why no rank waits for
+ * ever.
  *
  * Each child has `window` temporary buffers; index i of a child lies in buffer
  * i % window from the posting of its receive until it is combined. The first
@@ -14,13 +12,7 @@
  * accumulates in the result, where its first child may send directly.
  *
  * Keeping: if only other ranks still need this stage, it copies the rest of the
- * user's contribution to where it accumulates, and the user's call is over.
- *
- * A receive for index i is posted when buffer i % window is free again. Take
- * the lowest index that is not complete on all ranks: all lower ones are, so on
- * every rank its buffers are free and its receives posted. So some rank can
- * always go on.
- */
+ * user's contribution to where it accumulates, and the user's call is over. */
 #include "collectives/stages/tree_stage.h"
 
 #include <assert.h>

@@ -1,14 +1,6 @@
 /* Remote tasks: the state of a table, and of the tasks to it and from it; see
- * docs/inside/tasks.md for the messages.
- *
- *   table.c   a table's peers, references and end, for the files below
- *   tasks.c   opening and closing
- *   call.c    tasks that this rank sends
- *   serve.c   tasks that this rank receives, and its answers to them
- *   kernel.c, resident.c  hand tasks to GPUs
- *   describe.c  says in words which rank waits for which
- *
- * The progressing thread, except where noted. */
+ * docs/inside/tasks.md for the messages. The progressing thread, except where
+ * noted. */
 #pragma once
 
 #include <stdatomic.h>

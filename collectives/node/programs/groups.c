@@ -1,14 +1,7 @@
 /* Collectives to one seat and from one seat, by groups of seats that share a
- * cache. The members of a group have their leader between them and the root, so
- * that bytes go from cache to cache once per group and not once per seat. The
- * root leads its own group; the lowest seat leads any other.
- *
- * With a radix R, R neighbours are a group, R groups are a group of the next
- * level, and so on up to the level at which all seats are one group. Groups of
- * caches have two levels.
- *
- * Contributions are combined group by group in the order of their lowest seats,
- * and in a group in the order of seats: in the same order for every root. */
+ * cache; docs/inside/node.md says how groups are made. Contributions are
+ * combined group by group in the order of their lowest seats, and in a group in
+ * the order of seats: in the same order for every root. */
 #include "collectives/node/programs/parts.h"
 
 /* The level at which all seats are one group; at level 0 each seat is one. */
