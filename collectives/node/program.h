@@ -99,55 +99,19 @@ typedef struct xyl_post {
                       only seat that gets it. XYL_BOARD_ALL: each seat */
 } xyl_post_t;
 
-static inline xyl_wait_t xyl_wait_nothing(void)
-{
-    return (xyl_wait_t){XYL_WAIT_NOTHING, 0, 0};
-}
+#define XYL_WAIT(kind, seat, value) ((xyl_wait_t){XYL_WAIT_##kind, seat, value})
+#define xyl_wait_nothing()          XYL_WAIT(NOTHING, 0, 0)
+#define xyl_wait_count(seat, count) XYL_WAIT(COUNT, seat, count)
+#define xyl_wait_all(count)         XYL_WAIT(ALL_COUNTS, 0, count)
+#define xyl_wait_readers(count)     XYL_WAIT(READERS, 0, count)
+#define xyl_wait_strands()          XYL_WAIT(STRANDS, 0, 0)
+#define xyl_wait_word(word)         XYL_WAIT(WORD, 0, word)
+#define xyl_wait_segment(segment)   XYL_WAIT(SEGMENT, 0, segment)
 
-static inline xyl_wait_t xyl_wait_count(uint32_t seat, uint32_t count)
-{
-    return (xyl_wait_t){XYL_WAIT_COUNT, seat, count};
-}
-
-static inline xyl_wait_t xyl_wait_all(uint32_t count)
-{
-    return (xyl_wait_t){XYL_WAIT_ALL_COUNTS, 0, count};
-}
-
-static inline xyl_wait_t xyl_wait_readers(uint32_t count)
-{
-    return (xyl_wait_t){XYL_WAIT_READERS, 0, count};
-}
-
-static inline xyl_wait_t xyl_wait_strands(void)
-{
-    return (xyl_wait_t){XYL_WAIT_STRANDS, 0, 0};
-}
-
-static inline xyl_wait_t xyl_wait_word(uint32_t word)
-{
-    return (xyl_wait_t){XYL_WAIT_WORD, 0, word};
-}
-
-static inline xyl_wait_t xyl_wait_segment(uint32_t segment)
-{
-    return (xyl_wait_t){XYL_WAIT_SEGMENT, 0, segment};
-}
-
-static inline xyl_post_t xyl_post_nothing(void)
-{
-    return (xyl_post_t){XYL_POST_NOTHING, 0, 0};
-}
-
-static inline xyl_post_t xyl_post_count(uint32_t count, uint32_t seat)
-{
-    return (xyl_post_t){XYL_POST_COUNT, count, seat};
-}
-
-static inline xyl_post_t xyl_post_word(uint32_t word, uint32_t seat)
-{
-    return (xyl_post_t){XYL_POST_WORD, word, seat};
-}
+#define XYL_POST(kind, value, seat) ((xyl_post_t){XYL_POST_##kind, value, seat})
+#define xyl_post_nothing()          XYL_POST(NOTHING, 0, 0)
+#define xyl_post_count(count, seat) XYL_POST(COUNT, count, seat)
+#define xyl_post_word(word, seat)   XYL_POST(WORD, word, seat)
 
 /* How a block goes from the seat that HANDs it to the seat that TAKEs it; see
  * the table of docs/inside/node.md, "Parcels". A program's writer decides it by
