@@ -31,26 +31,10 @@ static inline int xyl_buffer_is_private(xyl_buffer_t buffer)
     return buffer < XYL_BUFFER_PRIVATE_COUNT;
 }
 
-static inline xyl_position_t xyl_position_of(xyl_buffer_t buffer, uint32_t seat,
-                                             uint64_t at)
-{
-    return (xyl_position_t){buffer, seat, at};
-}
-
-static inline xyl_position_t xyl_position(xyl_buffer_t buffer, uint64_t at)
-{
-    return (xyl_position_t){buffer, 0, at};
-}
-
-static inline xyl_position_t xyl_in_send(uint64_t at)
-{
-    return xyl_position(XYL_BUFFER_SEND, at);
-}
-
-static inline xyl_position_t xyl_in_recv(uint64_t at)
-{
-    return xyl_position(XYL_BUFFER_RECV, at);
-}
+#define xyl_position_of(buffer, seat, at) ((xyl_position_t){buffer, seat, at})
+#define xyl_position(buffer, at)          xyl_position_of(buffer, 0, at)
+#define xyl_in_send(at)                   xyl_position(XYL_BUFFER_SEND, at)
+#define xyl_in_recv(at)                   xyl_position(XYL_BUFFER_RECV, at)
 
 /* `count` further on. */
 static inline xyl_position_t xyl_position_plus(xyl_position_t position,
