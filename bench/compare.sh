@@ -271,7 +271,7 @@ imb_lines()
     /^ +[0-9]/ && NF >= 4 {
         at = has_bytes ? 2 : 1 # behind it come the times
         us = $(at + (is_nonblocking ? 2 : 3))
-        if (us > 0) # a size that would take too long has 0
+        if (us ~ /^[0-9.]+$/ && us > 0) # a size that took too long has 0 or nan
             print coll, has_bytes ? $1 : 0, us, is_nonblocking ? $(at + 4) : "-"
     }'
 }
