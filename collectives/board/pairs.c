@@ -288,7 +288,6 @@ static uint32_t run_place(const xyl_pairs_piece_t *piece, uint32_t run)
     return 0;
 }
 
-/* Wakes the seats that are marked. */
 static void pairs_knock(const xyl_pairs_piece_t *piece)
 {
     xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
@@ -403,7 +402,7 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->state = XYL_PAIRS_WORK;
 }
 
-/* Where this seat begins to look for work; seats begin apart. */
+/* The segment at which this seat begins to look; seats begin apart. */
 static uint32_t own_share(const xyl_pairs_piece_t *piece)
 {
     return (uint32_t)((uint64_t)piece->place * piece->segments /
@@ -459,8 +458,8 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
-/* The segment to contribute to. Seats that copy begin with different segments
- * than their partners; seats that do not need no partner. */
+/* The segment to contribute to. A seat that copies begins with another segment
+ * than its partner; seats whose input lies begin apart. */
 static uint32_t next_to_add(const xyl_pairs_piece_t *piece,
                             const xyl_pairs_t *pairs)
 {

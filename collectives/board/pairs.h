@@ -23,15 +23,14 @@
  *
  * A seat whose input others may read where it lies puts INPUTS in place of a
  * cell, without a copy. Where INPUTS meet INPUTS, they go up together without
- * work. So a node has INPUTS if all inputs of its subtree lie so, and the sum
- * of these inputs is made in one pass, in the order of the tree: where they
- * meet a cell, or at the top. Such a seat waits for the result; its input stays
- * until the segment is full.
+ * work. Where they meet a cell, or at the top, one seat combines all inputs of
+ * their subtrees in one pass, in the order of the tree. A seat that has put
+ * INPUTS waits for the result; its input stays until the segment is full.
  *
- * docs/inside/node.md says who does this work, and when cells come in *runs*:
- * the memory for all cells of one word, which the caller takes from elsewhere.
- * The last cell to be freed gives the run back. No seat waits for a run; a seat
- * that gets none uses its home cell (below).
+ * docs/inside/node.md says which seat works. Cells outside the window lie in
+ * *runs*, which the caller takes from elsewhere: a run has the cells of one
+ * word. The last cell to be freed gives the run back. A seat that gets no run
+ * does not wait for one, but uses its home cell.
  *
  * A seat that waits for the result looks after the cells that it has put until
  * they are taken. Another seat leaves when it has contributed to all segments
@@ -42,9 +41,9 @@
  * of the segments that it lacks. Let s be the first segment that is not
  * complete. Cells in its tree are merged by the seat that put the second one,
  * and those of segments before it have been freed. A seat that lacks s finds
- * its pair's node touched, and needs no cell; or the home cell is free: its
- * partner has used it for no segment behind s, as the partner would have
- * contributed to s before, and segments in front of s are complete.
+ * its partner's cell in their node, and needs no other; or the home cell is
+ * free: its partner has used it for no segment behind s, as the partner would
+ * have contributed to s before, and segments in front of s are complete.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
  * puts, takes or frees a cell does so, then looks for marks and wakes.
@@ -76,8 +75,7 @@ typedef struct xyl_pairs_words {
 
 size_t xyl_pairs_words_bytes(uint32_t seats);
 
-/* The first cells are homes; any seat may use those from a multiple of
- * XYL_PAIRS_CELLS_OF_WORD on. */
+/* The first cells are homes; cells for any seat begin with the next word. */
 uint32_t xyl_pairs_homes(uint32_t seats);
 
 /* Functions of the caller. `take` returns the name of a run, at most RUN_MAX;
@@ -100,9 +98,10 @@ typedef struct xyl_pairs_piece {
     uint32_t near;  /* cells that lie in the window: at least the homes */
     uint32_t cells; /* in all; if more than `near`, that is whole words */
     xyl_pairs_runs_t runs;
-    int lies;    /* others read this seat's input where it lies; it follows */
+    int lies;    /* others read this seat's input where it lies; the seat also
+                    waits and follows */
     int waits;   /* this seat waits for the end, and helps meanwhile */
-    int follows; /* it goes along with the cells that it has put */
+    int follows; /* this seat goes along with the cells that it has put */
     xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
@@ -119,7 +118,7 @@ typedef enum xyl_pairs_state {
     XYL_PAIRS_PASS, /* looks at all that it has to do */
     XYL_PAIRS_TEND, /* looks at a cell that it has put */
     XYL_PAIRS_LOOK, /* looks at a segment that it lacks */
-    XYL_PAIRS_CELL, /* takes a cell, as the node is untouched */
+    XYL_PAIRS_CELL, /* takes a cell, as the node has none */
     XYL_PAIRS_RUN,  /* has a run, and looks for a word */
     XYL_PAIRS_MARK, /* there was nothing to do */
     XYL_PAIRS_WORK, /* the caller works */
@@ -137,7 +136,7 @@ typedef struct xyl_pairs {
     xyl_pairs_state_t state, then; /* the state after SAY */
     uint32_t is_marked;
     uint32_t has_swept;  /* in this pass */
-    uint32_t lacks_room; /* in this pass there was no cell, nor a run */
+    uint32_t lacks_room; /* in this pass there was neither a cell nor a run */
     uint32_t run;
     uint32_t segment;
     /* The caller's work: `to` = `left` op `right`; `is_copy`: `to` = `left`. */

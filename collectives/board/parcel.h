@@ -1,10 +1,10 @@
 /* Parcels: blocks that one seat hands another in a piece, of a length that the
  * sender alone knows for sure. Parcels have lines of their own, one per seat
  * and slot, where nothing else is ever written. Both sides of a parcel know by
- * whose line it goes. No other seat looks at that line, except that all
- * receivers of a single block look at the sender's line. A parcel has one of
- * the forms of program.h (xyl_form_t). This file has the protocol of parcels in
- * parts, and of parcels that the receiver may read in the sender's memory.
+ * whose line it goes; if a block has several receivers, all look at the line of
+ * the sender. A parcel has one of the forms of program.h (xyl_form_t). This
+ * file has the protocol of parcels in parts, and of parcels that the receiver
+ * may read in the sender's memory.
  *
  *   the sender                             the receiver
  *     resets sent and taken                  waits for the count,
@@ -128,7 +128,7 @@ int xyl_parcel_keep(const xyl_parcel_way_t *way);
 /* The receiver, which has seen the count, claims the block. 1: it reads at
  * *lies_out, then calls was_read or refuse. It may refuse without a claim. */
 int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out);
-/* 0: the receiver discards what it has read; the block goes in parts. */
+/* 0: the sender has taken the block back, and sends it in parts. */
 int xyl_parcel_was_read(const xyl_parcel_way_t *way);
 void xyl_parcel_refuse(const xyl_parcel_way_t *way);
 /* 1: the sender writes a part to parcel->memory. The part has at least

@@ -14,8 +14,8 @@ int xyl_node_may_have_board(const xylem_team_t *team)
 
 /* ---- boards that are left ---- */
 
-/* Destroys boards that are left: those to which all seats have come by now, or
- * all of them. */
+/* Destroys the boards that are left and to which all seats have come, or all
+ * that are left. */
 static void boards_destroy(xylem_context_t *context, int all)
 {
     xyl_board_t **link, *board;

@@ -17,7 +17,8 @@
 #include "runtime/base/status.h"
 #include "runtime/faults/failure.h"
 
-/* 1: windows have room for programs of `seats` seats with such units. */
+/* 1: windows have room for programs of `seats` seats whose smallest part, such
+ * as an element, has `unit` bytes. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
@@ -309,7 +310,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
     if (status != XYLEM_OK)
         return status;
     program->ends_turns = part->is_beside_trees;
-    /* Levels pass segments on as they are; there is no stage for others. */
+    /* Between two levels no stage cuts segments anew. */
     if (program->segment_bytes != problem.segment_bytes)
         program->segments = 0;
     return XYLEM_OK;

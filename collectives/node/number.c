@@ -1,8 +1,6 @@
 /* Numbers of pieces, given in the order of starts, which is the same on all
- * seats. If the number of pieces follows from blocks of which each seat knows
- * only its own, there is a first piece, in which all seats tell one another the
- * longest block that it does not take. Stages that were started later wait for
- * their numbers until then. */
+ * seats. Behind a stage that is cut late (program.h), stages wait for their
+ * numbers until its first piece has ended. */
 #include "collectives/node/stage_inside.h"
 
 /* Sets the strands of the pieces that are numbered now. */
@@ -31,8 +29,7 @@ void xyl_node_take_first(xyl_node_stage_t *node)
     xyl_node_share_number(node);
 }
 
-/* A seat that neither writes nor reads most cells of a window takes the page
- * faults of its own cells alone. */
+/* 1: a seat uses few cells of a window, and takes only their page faults. */
 static int is_sparse(const xyl_node_program_t *program)
 {
     return program->cell != 0 && !program->all_wait;

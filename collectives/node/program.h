@@ -44,7 +44,7 @@ typedef enum xyl_step_kind {
                          position for first_seat */
     XYL_STEP_JOIN,    /* to = to op from */
     /* Steps from here on ignore `wait`, and wait as they need to. */
-    XYL_STEP_CLAIM,   /* takes slices until none is left, slice i when all
+    XYL_STEP_CLAIM,   /* takes slices until none is left: slice i when all
                          counts are i + 1; combines as REDUCE, posts word i */
     XYL_STEP_COMBINE, /* adds `from` to sums in the window, slice by slice, in
                          any order; the sums lie behind the inputs. The last
@@ -129,14 +129,13 @@ typedef enum xyl_form {
     XYL_FORM_CELL,
     XYL_FORM_PARTS,
     XYL_FORM_PEER,
-    XYL_FORM_LENGTH, /* cut late: it goes in other pieces; else by TOLD_PEER */
+    XYL_FORM_LENGTH, /* the block goes in later pieces, or by TOLD_PEER */
     XYL_FORM_BETWEEN_CELL,
     XYL_FORM_BETWEEN_LENGTH,
     XYL_FORM_BETWEEN_PEER,
     XYL_FORM_TOLD_PEER
 } xyl_form_t;
 
-/* By a line beside the slots. */
 static inline int xyl_form_is_by_line(xyl_form_t form)
 {
     return form < XYL_FORM_BETWEEN_CELL;
@@ -183,9 +182,9 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* The offset in an input that is read in its seat's memory, less the offset
-     * in the window, where each block has only one piece's bytes. PUBLISH: of
-     * the bytes of `to`; other steps: of the bytes of `from`. */
+    /* The offset of the step's bytes in an input that is read in its seat's
+     * memory, minus their offset in the window, which has only one piece of
+     * each block. These are the bytes of `to` for PUBLISH, else of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -215,12 +214,9 @@ typedef struct xyl_node_program {
     int shares;           /* input may be read where it lies */
     int is_sparse;        /* each seat waits for its own neighbours alone */
     int all_wait;         /* each seat waits for all others */
-    int hands_over; /* bytes that a seat writes into the window leave its own
-                       caches at once, as few seats wait to read them */
-    /* Each seat knows only its own blocks. So in the first piece all seats tell
-     * one another the largest block that this piece does not take; then the
-     * other pieces are cut. See xyl_node_cut_late. */
-    int is_cut_late;
+    int hands_over;  /* bytes that a seat writes into the window leave its own
+                        caches at once, as few seats wait to read them */
+    int is_cut_late; /* xyl_node_cut_now cuts the pieces behind the first */
     uint32_t first_strands, first_steps; /* counts, of the first piece */
     uint64_t first_bytes; /* of the longest block that the first piece takes */
     uint64_t largest;     /* bytes of the longest own block that the first piece
@@ -238,12 +234,11 @@ typedef struct xyl_node_program {
                          alltoall or a neighbor_allgather. Such a program does
                          not run inside a call */
     uint32_t takes;   /* blocks that this seat reads in their senders' memory */
-    uint64_t read_from;  /* blocks of so many bytes and more are offered; 0:
-                            none is */
-    uint64_t pull_from;  /* of these, shorter blocks that are not in memory of
-                            xylem_alloc go in parts all the same */
-    uint64_t temp_bytes; /* of TEMP, where this seat keeps its own input */
-    /* Of the collective. */
+    uint64_t read_from;   /* blocks of so many bytes and more are offered; 0:
+                             none is */
+    uint64_t pull_from;   /* blocks of fewer bytes are not offered unless they
+                             lie in memory of xylem_alloc */
+    uint64_t temp_bytes;  /* of TEMP, where this seat keeps its own input */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
     /* The program's first word, and first byte of the window, in a piece. */
@@ -251,7 +246,7 @@ typedef struct xyl_node_program {
     uint64_t window_at;
     int ends_turns; /* when the stage has moved enough bytes, the engine turns
                        to the net, and then to other stages */
-    uint32_t segments; /* per piece that come and go singly; 0: the collective
+    uint32_t segments; /* of a piece, which come and go singly; 0: the stage
                           waits for all its input and emits all at its end */
     uint64_t segment_bytes;
     size_t element_bytes;

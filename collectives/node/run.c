@@ -251,7 +251,7 @@ static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
            all_are_copied(node, piece);
 }
 
-/* 1: this seat makes the result by itself; it may have begun before. */
+/* 1: this seat makes, or has begun to make, the result by itself. */
 static int goes_on_itself(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                           const xyl_step_t *step, xyl_strand_t *strand)
 {
@@ -560,7 +560,6 @@ static unsigned plain_strand_run(xyl_node_stage_t *node,
     return did;
 }
 
-/* Returns the number of things done. */
 static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                            uint32_t number)
 {

@@ -36,7 +36,7 @@ typedef struct xyl_strand {
     xyl_node_combine_t sums;
     xyl_parcel_t parcel;
     /* While an executor works on the step: */
-    int is_waiting;    /* for it */
+    int is_waiting;    /* for the executor */
     uint64_t pending;  /* bytes that it works on */
     uint32_t operands; /* of a reduction: combined for its next bytes */
     xyl_work_t *work;  /* NULL: it is always done in the call */
@@ -121,8 +121,7 @@ static inline uint64_t xyl_node_posted(const xyl_node_piece_t *piece)
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
-/* Takes the numbers of a stage whose pieces are known, or of its first piece,
- * when it is the stage's turn. */
+/* Called when it is the stage's turn. take_first: for its first piece alone. */
 void xyl_node_take_numbers(xyl_node_stage_t *node);
 void xyl_node_take_first(xyl_node_stage_t *node);
 /* The first piece has ended: the others are known. 1: there are none. */
@@ -140,13 +139,12 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end);
-/* Bytes that are moved at once. */
 static inline uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
 {
     return node->enough < node->limits->seat_turn ? node->enough
                                                   : node->limits->seat_turn;
 }
-/* Where a spot's bytes are, `from` further on; a private spot must be plain. */
+/* The address `from` bytes behind a spot. A private spot has no gaps. */
 char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);

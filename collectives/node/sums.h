@@ -8,14 +8,14 @@
 #include "collectives/stages/collective.h"
 
 /* The longest element, in bytes, of contributions that other seats read where
- * they lie: sums of some of them lie on the stack. */
+ * they lie, because sums of these lie on the stack. */
 enum { XYL_NODE_LIES_ELEMENT_MAX = 2048 };
 
 /* How far a strand is with such a step; cleared to begin with. */
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
-    uint64_t kept; /* COLLECT: bits of segments whose own is in the result */
+    uint64_t kept; /* COLLECT: segments whose own part is in the result */
     uint32_t segment, is_busy, is_keeping;
     uint64_t done;    /* bytes of the segment; of all three steps */
     uint64_t pending; /* bytes on which an executor works, of all three steps;
@@ -48,9 +48,9 @@ typedef struct xyl_node_sum {
     xyl_exec_t *exec;
     xyl_work_t *work; /* NULL: none is needed */
     uint64_t turn;    /* bytes to work on between looks at the net */
-    int keeps; /* COLLECT: own goes to the result while sums are not full, so
-                  that own is needed no more */
-    int stays; /* PAIR: this seat helps as long as others add */
+    int keeps; /* COLLECT: `own` goes to the result while sums are not full, so
+                  that the caller may take `own` away */
+    int stays; /* PAIR: this seat still helps others */
     uint64_t finished; /* output: bits of segments, COLLECT */
     uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;
@@ -65,5 +65,5 @@ int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
 int xyl_node_pairs_has_added(xyl_node_sum_t *sum, const xyl_pairs_t *pairs);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
-/* COLLECT, of a step that is not done: 1: own is not needed any more. */
+/* 1: a COLLECT that is not done needs `own` no more. */
 int xyl_node_collect_has_kept(const xyl_node_combine_t *at, uint32_t segments);

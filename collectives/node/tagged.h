@@ -1,8 +1,5 @@
 /* Calls with tags in the memory of a node. Each tag has a board of its own, a
- * berth (berths.h). It gets the berth with the first call that has the tag, or
- * when the first persistent request with the tag is made. The tag gives the
- * berth back when all ranks have freed all such requests. A tag that has had
- * another call keeps its berth until the team ends.
+ * berth (berths.h); docs/inside/node.md says how long the tag keeps it.
  *
  * Any thread, for a team on one node. */
 #pragma once

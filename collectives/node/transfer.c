@@ -285,13 +285,13 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
     return 0;
 }
 
-/* The time when a sender ends its wait for the receiver: after its offer about
- * as long as it would need to copy the block, if the receiver has not come
- * (`parcel_patience_us` and `parcel_patience_kib`), `held_up_us` if the
- * receiver reads. A sender that also reads offered blocks, in a program that is
- * not sparse, waits after its last take for as long as its takes have lasted,
- * within these limits. All seats have come by then, and a receiver that is not
- * held up needs no longer for its own takes. */
+/* The time when a sender ends its wait for the receiver. If the receiver has
+ * not come, the sender waits about as long as it would need to copy the block;
+ * if the receiver reads, `held_up_us`. If the sender also takes offered blocks,
+ * and its program is not sparse, it waits after its last take for as long as
+ * its takes have lasted, within these limits: the seats that offered these
+ * blocks have come, and a receiver that is not held up needs no longer for its
+ * takes. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_way_t *way,
@@ -314,8 +314,7 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 1: the receiver has read the block, or still may; 0: the block goes in parts.
- */
+/* 0: the block goes in parts. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,
@@ -430,8 +429,7 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     return 1;
 }
 
-/* The count that the sender posts for this block: that of its line if it posts
- * once for all its blocks, else the parcel's. */
+/* The count that the sender posts for this block. */
 static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)

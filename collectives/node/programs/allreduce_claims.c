@@ -23,8 +23,7 @@ static void write_claims(const xyl_problem_t *problem,
                          program->segments + 1);
 }
 
-/* The slice that the call asks for, or one per seat; a piece has room for
- * it. */
+/* Bytes of a slice, at most `room`: as the call asks, or one slice per seat. */
 static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
     const xyl_node_cut_t cut = {problem->ranks, SLICE_LEAST, UINT64_MAX};
@@ -36,9 +35,9 @@ static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-/* Bytes of a piece. A message that is somewhat longer goes in as many pieces as
- * are under way at once: a seat that has published all input keeps no seat
- * waiting. */
+/* Bytes of a piece: such that all pieces are under way at once, if these need
+ * not have more than twice `allreduce_piece`. Then a seat that has published
+ * all its input keeps no seat waiting. */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
     uint64_t least = problem->node.limits->allreduce_piece;
@@ -48,7 +47,8 @@ static uint64_t piece_of(const xyl_problem_t *problem)
     return bytes < least ? least : bytes < 2 * least ? bytes : 2 * least;
 }
 
-/* A piece waits for all seats, so all pieces must have room to be under way. */
+/* A piece waits for all seats, so all pieces need room to be under way at once.
+ */
 static const char *claims_lack(const xyl_problem_t *problem)
 {
     return xyl_problem_bytes(problem) >

@@ -5,7 +5,7 @@
  * has a cell for each other seat; only blocks longer than a cell go as above.
  * Two seats hand each other's block by their lines.
  *
- * In node_read a seat offers its blocks, and each receiver reads its own in the
+ * In node_read a seat offers its blocks, and the receivers read them in the
  * seat's memory, neighbours first. An alltoall offers all blocks. An alltoallv
  * or alltoallw by node_read:K offers blocks of at least K KiB, by their cells
  * of the first piece. */
@@ -201,7 +201,7 @@ static void take_block(const xyl_problem_t *problem,
     /* Two seats without offers take in the strand that hands: no hand waits. */
     if (has_lines(problem) || is_offered || program->offers) {
         xyl_node_strand(program);
-        write_alltoall_wait(problem, program, 1); /* after its own was handed */
+        write_alltoall_wait(problem, program, 1); /* its own was handed */
     }
     xyl_node_take(program, alltoall_transfer(problem, program, seat, bytes),
                   cell_of(program, seat, distance),

@@ -4,9 +4,6 @@
  * reduce adds its input to the sum of all others if the order of operands does
  * not matter or the root is the first seat; else it copies the result out.
  *
- * If the stage is one of several levels, one seat gets the result and passes it
- * to another level, which may go on detached.
- *
  * In an allreduce, input in memory of xylem_alloc is combined where it lies, as
  * its seat waits for the result. A reduce copies it, so that the seat can go.
  */
@@ -21,8 +18,8 @@ static uint64_t cells_min(const xyl_problem_t *problem)
     return (xyl_pairs_homes(problem->ranks) / each + 2) * each;
 }
 
-/* The least simulated with one node of 4 to 32 ranks, the most measured with 2
- * to 16 ranks on 16 cores, Nov 2026. */
+/* The least length was simulated with one node of 4 to 32 ranks, the most was
+ * measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t pair_cut = {XYL_PAIRS_SEGMENTS, 32 << 10, 64 << 10};
 
 /* Half of a window is for the result, or a piece of it. The rest is for cells,
@@ -32,7 +29,7 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
     uint64_t bytes = xyl_node_cut_length(xyl_problem_bytes(problem), pair_cut);
 
-    if (problem->segment_bytes != 0) /* a level's segments come and go so */
+    if (problem->segment_bytes != 0) /* a level passes such segments on */
         return xyl_node_segment(problem->segment_bytes, UINT64_MAX,
                                 problem->element_bytes);
     if (bytes > room)
