@@ -31,7 +31,6 @@ static uint32_t width_above(uint32_t width)
     return (width + 1) / 2;
 }
 
-/* Nodes of a tree. */
 static uint32_t nodes_of(uint32_t seats)
 {
     uint32_t width, nodes = 0;
@@ -217,7 +216,6 @@ static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
            1;
 }
 
-/* Freeing the last cell of a run frees the run. */
 static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
 {
     uint32_t number = (cell - 1) / XYL_PAIRS_CELLS_OF_WORD;

@@ -115,7 +115,6 @@ static void segment_emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- claims ---- */
 
-/* Counts the slices that all seats have published. */
 static void slices_count_published(xyl_node_stage_t *node,
                                    const xyl_node_piece_t *piece,
                                    const xyl_step_t *step, xyl_strand_t *strand)
@@ -526,7 +525,6 @@ static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         xyl_stage_release(&node->stage);
 }
 
-/* Runs a strand of a plain program: each step only waits, moves and posts. */
 static unsigned plain_strand_run(xyl_node_stage_t *node,
                                  xyl_node_piece_t *piece, xyl_strand_t *strand,
                                  uint32_t end)

@@ -1,7 +1,3 @@
-/* A seat's line has two words before the seat posts in a piece: the seat's
- * call, which other seats compare, and the name of its input if other seats
- * read the input in the seat's memory, else 0. At each start the seat asks its
- * shared memory (progress/shm/shm.h) for the name. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
-/* Two facts that a node stage writes into its seat's line, and reads in the
- * lines of others: where the input lies, and which call the stage runs. */
+/* Two facts that a node stage writes into its seat's line before the seat posts
+ * in a piece, and reads in the lines of others: which call the stage runs, and
+ * the name of its input if others read it where it lies, else 0. */
 #pragma once
 
 #include "collectives/board/board.h"
@@ -27,6 +28,7 @@ typedef struct xyl_node_share {
 } xyl_node_share_t;
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
+/* Asks the shared memory (progress/shm/shm.h) for the name of the input. */
 void xyl_node_share_start(xyl_node_stage_t *node);
 /* Called when the stage gets its first number, and once more when the pieces
  * behind a first piece get theirs. */

@@ -73,7 +73,6 @@ static void list_remove(xyl_node_stage_t *node)
     set_polls(context);
 }
 
-/* Begins the pieces that may begin. */
 static unsigned begin_pieces(xyl_node_stage_t *node)
 {
     unsigned i, did = 0;
@@ -170,8 +169,8 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     return did + 1;
 }
 
-/* Polls a board's stages at places [from, to). 1: a stage has moved enough; the
- * stage behind it comes first in the next turn. */
+/* Polls a board's stages at places [from, to). 1: a stage has moved enough and
+ * ends the turn; the stage behind it comes first in the next turn. */
 static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
                       unsigned *did)
 {
@@ -200,8 +199,6 @@ static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
     return 0;
 }
 
-/* Polls the stages of each busy board. A board's turn ends after a stage that
- * has moved enough bytes and lets the net come first (`ends_turns`). */
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;

@@ -1,5 +1,4 @@
-/* The inside of the node stage, for the files that make it up: stage.c,
- * number.c, run.c, move.c, transfer.c, sums.c and stage_relay.c. */
+/* The inside of the node stage, for the files that make it up. */
 #pragma once
 
 #include "collectives/board/parcel.h"

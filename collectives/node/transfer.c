@@ -12,7 +12,6 @@
 
 /* ---- forms ---- */
 
-/* Where the block is. */
 typedef enum block_place {
     IN_LINE,
     IN_CELL,
