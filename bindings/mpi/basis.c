@@ -1,6 +1,6 @@
 /* The binding's own communicator of this rank alone, and the group of the job.
- * They come from MPI_Init, or from a session of the binding as soon as the
- * program has one; that session ends after those of the program. */
+ * They come from a session of the binding once the program has a session, else
+ * from MPI_Init. The binding's session ends after the program's. */
 #include <string.h>
 
 #include "bindings/mpi/call.h"

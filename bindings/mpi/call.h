@@ -15,6 +15,7 @@
  *   persistent.c  persistent calls
  *   hook.c        progress; wait.c: functions that wait for requests
  *   windows.c     one-sided communication beside collectives
+ *   memory.c      MPI_Alloc_mem
  *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
  *   basis.c       the binding's own communicator and session
@@ -246,7 +247,7 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
 /* The same for a communicator just made; `is_of_parent`: the ranks are of the
  * job, as those of its parent are. */
 xmpi_comm_t *xmpi_comm_found(MPI_Comm handle, int is_of_parent);
-/* The state of a communicator that has no handle yet (MPI_COMM_NULL). */
+/* Makes the state of a communicator; MPI_COMM_NULL: it has no handle yet. */
 xmpi_comm_t *xmpi_comm_new(MPI_Comm handle);
 /* The duplicate that this thread makes next takes over the state. The second
  * function, called after that, tells whether it has. */
@@ -392,8 +393,7 @@ void xmpi_work_end(void);
 /* Counts work without a task, which is under way until xmpi_work_end. */
 void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
-/* 1: a call begins to hold an operation that calls MPI; -1: the call drops it.
- */
+/* `more` 1: a call holds an operation that calls MPI; -1: it drops it. */
 void xmpi_work_count_host_op(int more);
 /* Finishes the requests that the program has left under way. */
 void xmpi_requests_close(void);

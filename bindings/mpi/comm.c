@@ -129,7 +129,6 @@ xmpi_comm_t *xmpi_comm_new(MPI_Comm handle)
     return comm;
 }
 
-/* `is_of_parent`: the ranks are of the job, as those of its parent are. */
 static xmpi_comm_t *comm_make(MPI_Comm handle, int is_of_parent)
 {
     xmpi_comm_t *comm = xmpi_comm_new(handle);

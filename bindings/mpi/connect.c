@@ -59,7 +59,7 @@ static int hook_install(void)
     return is_hooked;
 }
 
-/* Exactly one thread of each rank calls this, on any communicator. */
+/* Exactly one thread of each rank calls this. */
 static void context_create(void)
 {
     xylem_bootstrap_t bootstrap = {sizeof bootstrap, (uint32_t)xmpi_state.rank,

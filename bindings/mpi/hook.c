@@ -1,9 +1,8 @@
 /* Progress: the hook moves xylem's data, and finishes operations that have
  * completed, while the program is in MPI.
  *
- * xylem completes an operation on the thread that makes progress, which only
- * puts it on a list. xmpi_hook finishes it by calls of MPI's. The hook is
- * called
+ * The thread that makes progress puts a completed operation on a list. The hook
+ * finishes the operation by calls of MPI's. The hook is called
  *
  *   - by Open MPI in each turn of its progress;
  *   - by the front, after each turn of the UCX that the MPI library runs on, if

@@ -93,8 +93,7 @@ typedef void *xmpi_session_t;
     XMPI_ADDED_OF_4(X)                                                         \
     XMPI_OTHERS_OF_4(X) XMPI_WAITS_OF_41(X)
 
-/* The forms of a collective; persistent forms and large counts may be missing.
- */
+/* The forms of a collective; every library has the first two. */
 #define XMPI_HOST_FORMS(ID, coll, name, iname, LIKE, ...)                      \
     int (*name)(P_##LIKE(int, int));                                           \
     int (*iname)(P_##LIKE(int, int), MPI_Request *);                           \
@@ -110,7 +109,7 @@ typedef struct xmpi_host {
 #define XMPI_HOST_MEMBER(name, ...) int (*name)(__VA_ARGS__);
     XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
     XMPI_HOST_OPTIONAL(XMPI_HOST_MEMBER)
-    XMPI_EXTENSIONS(XMPI_HOST_MEMBER) /* it survives deaths of ranks */
+    XMPI_EXTENSIONS(XMPI_HOST_MEMBER)
 #undef XMPI_HOST_MEMBER
     XYL_COLL_MPI_MAP(XMPI_HOST_FORMS)
     XMPI_NEIGHBORS(XMPI_HOST_FORMS)

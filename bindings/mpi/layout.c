@@ -1,13 +1,13 @@
 /* Makes types of xylem's from datatypes of the program, by how these were made.
- * Data with gaps are then packed and unpacked while they travel. A datatype
- * that cannot be made so goes through MPI_Pack (pack.c). */
+ * Data with gaps are then packed and unpacked while they travel. Data
+ * without such a type go through MPI_Pack (pack.c). */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "bindings/mpi/call.h"
 #include "bindings/mpi/pattern.h"
 
-enum { ROWS_MAX = 1 << 20 }; /* of a type; others are packed */
+enum { ROWS_MAX = 1 << 20 }; /* a type with more rows is packed */
 
 /* Types nest, as deep as the program has made them.
  * NOLINTBEGIN(misc-no-recursion) */

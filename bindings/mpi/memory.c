@@ -28,7 +28,7 @@ static int has_noted(const void *memory)
     return noted != NULL;
 }
 
-/* 1: the memory was handed out here; from now on it is not. */
+/* Forgets memory that was handed out here. 0: it was not. */
 static int has_dropped(const void *memory)
 {
     const void *found;

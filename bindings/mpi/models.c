@@ -1,9 +1,9 @@
 /* The start and the end of MPI, by MPI_Init, by sessions, or by both in any
  * order.
  *
- * The binding begins with the first of these and ends with the last. It ends in
- * MPI_Finalize if the ranks have connected over a communicator that comes from
- * MPI_Init.
+ * The binding begins with the first of these and ends with the last. If the
+ * ranks have connected over a communicator of MPI_Init's, it ends in
+ * MPI_Finalize, because its end needs that communicator.
  *
  * MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. The
  * binding's attribute is deleted last, as it was set first; its deletion ends
@@ -28,8 +28,6 @@ static void model_begins(int basis_code)
         xmpi_state_open();
 }
 
-/* The end of the binding needs its world. So if the world comes from MPI_Init,
- * the binding ends in MPI_Finalize. */
 static void model_ends(int is_world)
 {
     models.open--;

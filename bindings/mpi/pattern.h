@@ -1,5 +1,5 @@
-/* How a datatype was made, and where its parts lie: MPI_Type_get_contents says
- * by which call it was made, and of which others. */
+/* How a datatype was made, as MPI_Type_get_contents tells, and where its parts
+ * lie. */
 #ifndef XMPI_PATTERN_H
 #define XMPI_PATTERN_H
 
@@ -15,7 +15,7 @@ typedef struct xmpi_envelope {
 int xmpi_type_envelope(MPI_Datatype handle, xmpi_envelope_t *has); /* 1: good */
 /* Frees a type that MPI_Type_get_contents has given, unless it is MPI's own. */
 void xmpi_type_give_back(MPI_Datatype *part);
-/* 1: the type is MPI's own; a library may have more of these than the table. */
+/* 1: the type is MPI's own, in the table of types.c or not. */
 int xmpi_type_is_mpis(MPI_Datatype handle);
 
 /* The arguments of the call that has made a type. The numbers are its integers,

@@ -66,8 +66,7 @@ static void *plan_take(xmpi_plan_t *plan, size_t bytes)
     return memory;
 }
 
-/* An array of `count` words. The first arrays of small teams lie in the plan.
- */
+/* Takes `count` words. The first arrays of small teams lie in the plan. */
 static uint64_t *plan_take_words(xmpi_plan_t *plan, size_t count)
 {
     uint64_t *words = &plan->small[plan->words];

@@ -250,8 +250,7 @@ int xmpi_pending_hasten(MPI_Request request)
     pthread_mutex_unlock(&pending_lock);
     if (pending == NULL || turns > HASTY_AMONG)
         return 0;
-    /* `pending` stays valid here: the host frees it in the wait that follows.
-     */
+    /* `pending` stays valid: the host frees it in the wait that follows. */
     for (turns = 0;
          turns < HASTY_TURNS &&
          atomic_load_explicit(&pending->is_active, memory_order_acquire);
@@ -332,7 +331,6 @@ void xmpi_requests_close(void)
     pending_t *pending;
     uint32_t turns = 0;
 
-    /* Ends the calls that the program has left under way. */
     while (xmpi_work_is_active() && turns++ < CLOSE_TURNS_MAX) {
         xmpi_hook();
         xmpi_progress();

@@ -1,21 +1,15 @@
-/* Ranks of one node whose buffers lie in memory of GPUs: each names its buffers
- * to the others, and then one rank for each GPU, its *worker*, has kernels read
- * all inputs in their buffers, combine them in the order of ranks or move them,
- * and write all results to theirs; each worker does a part.
+/* Ranks of one node whose buffers lie in memory of GPUs name these to one
+ * another. Then one rank for each GPU, its *worker*, begins kernels that read
+ * inputs where they lie, combine them in the order of ranks or move them, and
+ * write results where they belong. A message is cut into a part for each
+ * worker. A worker moves the blocks that come from its GPU, and reduces those
+ * whose results lie there.
  *
- * After the Gathered Shared Buffer of hierarchical GPU collectives (Faraji,
- * Afsahi, "Design considerations for GPU-aware collective communications in
- * MPI", 2018), in which ranks copy their data into a buffer of a leader's GPU,
- * whose kernel combines them at once (cuda_staged.c). Here the buffers
- * themselves are shared, so that nothing is copied, and processes that share a
- * GPU do not take turns on it: no process but the workers begins any work
- * there. Only memory that cannot be exported (elements with gaps, memory of
- * pools, managed memory, the host's) is copied to a buffer that can, and back.
- *
- * Inputs are combined in the order of ranks, so all ranks get the same bits.
- *
- * Messages are cut into a part for each worker. A worker moves the blocks that
- * come from its GPU, and reduces those whose results lie there.
+ * This is the Gathered Shared Buffer (Faraji, Afsahi, "Design considerations
+ * for GPU-aware collective communications in MPI", 2018) without the copies
+ * into a buffer of a leader's GPU (cuda_staged.c). Processes that share a GPU
+ * take no turns on it, as only its worker begins work there. Memory that cannot
+ * be exported is copied to a room (run.c), and back.
  *
  * Few blocks of threads fill a link between GPUs, and many slow it down, so a
  * kernel that uses links has limits.device_blocks for each rank of its GPU. */

@@ -7,7 +7,7 @@
  *                 whose kernel combines them at once; all copy the result out
  *   cuda_btb      Binomial Tree Based: in each level one of two ranks copies
  *                 its sum into the other's room, which combines the two
- *   cuda_gsb_btb  the first among the ranks that share a GPU, the second among
+ *   cuda_gsb_btb  cuda_gsb among the ranks that share a GPU, cuda_btb among
  *                 their leaders
  *
  * The same code runs all three: ranks are in one group, in a group for each

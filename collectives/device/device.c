@@ -241,8 +241,8 @@ static void works_settle(device_state_t *state)
 }
 
 /* Closes freed memory of `owner` in whose place the allocation `name` lies now:
- * until then the driver does not open the new allocation. Works use the freed
- * memory still if their call has failed on `owner`, but not here yet. */
+ * until then the driver does not open the new allocation. Works still use
+ * the freed memory if their call has failed on `owner`, but not here yet. */
 static void opened_close_gone(device_state_t *state, uint32_t owner,
                               const xyl_device_name_t *name)
 {

@@ -530,7 +530,8 @@ static void leader_presets(xyl_directory_run_t *run)
     }
 }
 
-/* Allows each mechanism one copy, or as many as those in the gather allow. */
+/* Allows each mechanism one copy or, after a gather, as many as its copies
+ * there have earned it. */
 static void leader_allow_first(xyl_directory_run_t *run)
 {
     uint32_t ipc = run->completed[XYL_COPY_IPC];

@@ -1,4 +1,4 @@
-/* Plans the levels on GPUs of a call: the stages of a seat, and how they stand
+/* Plans the levels on GPUs of a call: the stages of a seat, and their wiring
  * to those of mirrors. level_run.c says what they do. */
 #include "collectives/data/limits.h"
 #include "collectives/device/level_run.h"

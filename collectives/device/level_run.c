@@ -11,19 +11,17 @@
  * In a broadcast the first kernel reads the root's buffer alone, and the second
  * one of the root's node reads it, too. Other nodes have only the second one.
  *
- * Copies from the GPUs, the net and copies to the GPUs go on side by side: no
- * segment waits for another, and at most as many kernels of a lane are under
- * way as the lane's edges have messages. After the Gathered Shared Buffer
- * (Faraji 2018), without its copies, as in cuda_ipc.c.
+ * At most as many kernels of a lane are under way as an edge of it has
+ * messages. This is the Gathered Shared Buffer without its copies, as in
+ * cuda_ipc.c.
  *
  * A node stage publishes each seat's offer (plan.h) with some words. When all
  * seats of the node have come, each decides whether the node goes directly: the
  * stages of the other way are left out of the run. No other node need know. A
  * broadcast's way to the net is decided as soon as the root and the leader have
- * come, so a seat that is late holds up its own node alone.
- * From then on a rank waits only for what it needs: a seat for the words of
- * leaders, which count segments whose inputs are read, and whose results are
- * written. There is no barrier. */
+ * come, so a seat that is late holds up its own node alone. Then a seat waits
+ * only for the words of leaders, which count the segments that are read and
+ * those that are written. There is no barrier. */
 #include "collectives/device/level_run.h"
 
 #include <string.h>
@@ -304,7 +302,6 @@ static void level_bind(xyl_stage_t *stage, const void *reads, void *writes)
     self(stage)->memory = memory.plain;
 }
 
-/* One for each position. */
 const xyl_stage_ops_t xyl_level_ops[XYL_LEVEL_POSITIONS] = {
 #define LEVEL_OPS(text)                                                        \
     {                                                                          \
@@ -487,8 +484,6 @@ static int offers_take(xyl_device_level_t *level, unsigned *did)
     return 1;
 }
 
-/* The gate of the offers' stage. 1: this seat looks at no offer or word any
- * more. */
 int xyl_level_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_device_level_t *level = arg;

@@ -45,7 +45,7 @@ typedef struct xyl_level_stage {
     uint64_t *there;  /* bits: input is there, and nothing has begun */
     uint64_t *over;   /* bits: a kernel has ended */
     uint64_t begun;   /* all segments below have begun */
-    uint64_t ended;   /* how many segments have */
+    uint64_t ended;   /* how many segments have ended */
     uint64_t told;    /* all below have ended, as the word says */
     uint32_t idle;    /* how many kernels are not under way */
     uint32_t *kernel; /* [kernels] numbers, those of idle ones first */
@@ -74,7 +74,7 @@ struct xyl_device_level {
                          cannot be left out */
     int is_started, is_settled; /* this run */
     int is_fed;    /* this run: what brings the nets their input is known */
-    uint32_t come; /* seats, in their order */
+    uint32_t come; /* so many seats have come, in their order */
 };
 
 typedef struct xyl_level_offer {
@@ -107,5 +107,6 @@ extern const xyl_stage_ops_t xyl_level_ops[XYL_LEVEL_POSITIONS],
 /* Handles the end of a kernel of a stage. */
 void xyl_level_worked(xyl_event_t *event);
 
-/* The gate of the offers' stage; `arg` is the level. */
+/* The gate of the offers' stage. 1: this seat looks at no offer or word any
+ * more. `arg` is the level. */
 int xyl_level_may_go(void *arg, uint64_t piece, unsigned *did);

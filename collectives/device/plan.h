@@ -34,7 +34,7 @@ typedef struct xyl_device_offer {
     uint64_t reached[XYL_DEVICE_REACHED_MAX]; /* GPUs; 0: no more */
     uint64_t input_bytes, result_bytes;       /* 0: there is none */
     xyl_device_freed_t freed[XYL_DEVICE_FREED_MAX];
-    xyl_device_name_t input, result; /* or the room, as input */
+    xyl_device_name_t input, result; /* `input` may be a design's room */
     xyl_device_cell_t cell[]; /* [ranks], of collectives whose blocks differ */
 } xyl_device_offer_t;
 

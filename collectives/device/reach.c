@@ -1,8 +1,8 @@
-/* Each rank says in its offer which GPUs its own GPU has been seen to reach. A
- * call goes on mirrors unless the offers say of all its GPUs that they reach
- * one another; in such a call each rank opens memory of each GPU of which it
- * knows nothing. So the first call of ranks that have several GPUs goes on
- * mirrors, and the next ones directly if they can. */
+/* Each rank says in its offer which GPUs its own GPU has been seen to reach.
+ * Unless the offers say that all GPUs of a call reach one another, the call
+ * goes on mirrors, and in it each rank opens memory of each GPU that it has not
+ * met.
+ */
 #include "collectives/device/reach.h"
 
 #include <string.h>

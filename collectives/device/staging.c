@@ -43,7 +43,7 @@ static int staging_attach(xylem_team_t *team, xyl_device_staging_t *staging,
 
     if (shm == NULL || !xyl_node_place_draw(team->context))
         return 0;
-    pthread_mutex_lock(&team->context->lock); /* for one at a time */
+    pthread_mutex_lock(&team->context->lock); /* one caller at a time */
     staging->memory = shm->ops->attach(shm, key_of(team), bytes);
     pthread_mutex_unlock(&team->context->lock);
     if (staging->memory == NULL)

@@ -9,9 +9,9 @@
 
 /* A team's state, by its calls. */
 typedef struct xyl_device_team {
-    uint64_t calls;     /* in which ranks may ask, so far */
-    uint64_t reserved;  /* number up to which ranks do not */
-    uint64_t asks_from; /* and from which they do; 0: unknown */
+    uint64_t calls;     /* so far, in which ranks may ask */
+    uint64_t reserved;  /* number up to which no rank asks */
+    uint64_t asks_from; /* number from which all ranks ask; 0: unknown */
     int side_by_side;   /* as the word says: problem.h */
     uint32_t seats;     /* the team's ranks on this node; 0: not counted yet */
     struct xyl_device_staging *staging; /* NULL: not needed yet */

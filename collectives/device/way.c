@@ -11,8 +11,7 @@
  *                                   side by side there, as that rank knows
  *
  * One swap changes the word from the first kind to the second, with a number
- * that no rank has reserved. If no rank has a GPU, a call costs a count, and
- * now and then a swap. */
+ * that no rank has reserved. */
 #include <stdatomic.h>
 #include <string.h>
 
