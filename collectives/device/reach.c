@@ -1,8 +1,6 @@
 /* Each rank says in its offer which GPUs its own GPU has been seen to reach.
  * Unless the offers say that all GPUs of a call reach one another, the call
- * goes on mirrors, and in it each rank opens memory of each GPU that it has not
- * met.
- */
+ * goes on mirrors, and each rank tries to open memory of GPUs new to it. */
 #include "collectives/device/reach.h"
 
 #include <string.h>
