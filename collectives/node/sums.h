@@ -37,7 +37,7 @@ typedef struct xyl_node_sum {
     void *input_arg;
     char *result;   /* of the piece; COLLECT */
     uint64_t bytes; /* of the piece */
-    uint64_t full;  /* the word of a segment that is full */
+    uint64_t full;  /* value of the word of a full segment */
     uint64_t ready; /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
     /* In the reproducible order: `own` has the user's numbers, not sums; so has

@@ -22,8 +22,7 @@ static uint64_t cells_min(const xyl_problem_t *problem)
  * measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t pair_cut = {XYL_PAIRS_SEGMENTS, 32 << 10, 64 << 10};
 
-/* Half of a window is for the result, or a piece of it. The rest is for cells,
- * as many as can be in use. */
+/* Half of a window is for the result, or a piece of it; the rest for cells. */
 static uint64_t pair_segment_of(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
