@@ -99,7 +99,7 @@ static int is_not_detached(void *arg)
 {
     const _Atomic uint32_t *detached = arg;
 
-    /* Partner: the subtraction in xyl_operation_settle. */
+    /* Partner: the subtraction in xyl_detach_settle. */
     return atomic_load_explicit(detached, memory_order_acquire) == 0;
 }
 

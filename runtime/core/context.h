@@ -21,12 +21,11 @@
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
-    /* Teams that a rank is in at once, and slots of no team. */
-    XYL_TEAM_SLOTS = (1 << 14) - 2,
-    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors that make a team */
-    XYL_SLOT_NOTICES,
-    XYL_SLOT_AT = 50,      /* in tags */
-    XYL_FAILURE_TEXT = 240 /* bytes, with the final 0 */
+    XYL_TEAM_SLOTS = (1 << 14) - 2,     /* teams that a rank is in at once */
+    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of the team that a shrink splits */
+    XYL_SLOT_NOTICES,                   /* of faults/notice.h */
+    XYL_SLOT_AT = 50,                   /* in tags */
+    XYL_FAILURE_TEXT = 240              /* bytes, with the final 0 */
 };
 
 struct xyl_operation;
@@ -96,8 +95,8 @@ struct xylem_context {
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
 
-/* Called before a call is planned, whose buffers may lie in a kind of memory
- * that was absent before. */
+/* Called before a call is planned: its buffers may lie in a kind of memory that
+ * was absent before. */
 void xyl_context_execs_look_again(xylem_context_t *context);
 static inline void xyl_context_execs_look(xylem_context_t *context)
 {

@@ -25,7 +25,6 @@ enum {
     REGION_BYTES_MORE = 64 << 20
 };
 
-/* Each context has one. */
 typedef struct shm_state {
     xyl_shm_node_t *node; /* owns the context's `shm`; NULL: there is none */
     struct event *watch;  /* ends a sleep; NULL: never sleeps */
@@ -95,7 +94,6 @@ static int is_member(const xylem_context_t *context, uint32_t rank)
            peer->place.node == context->peers[context->rank].place.node;
 }
 
-/* Joins; returns what keeps this rank from sharing memory, if anything. */
 static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
 {
     xyl_shm_member_t *members = calloc(context->ranks, sizeof *members);

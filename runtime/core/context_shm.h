@@ -5,7 +5,7 @@
  *   watch     with the driver started: lets others end this rank's sleep
  *   settle    sets context->shm if all ranks of the node have joined
  *   unwatch   before the driver is stopped
- *   destroy   after everything that uses it; also for contexts without
+ *   destroy   after everything that uses the memory
  */
 #ifndef XYL_RUNTIME_CORE_CONTEXT_SHM_H
 #define XYL_RUNTIME_CORE_CONTEXT_SHM_H
@@ -15,8 +15,8 @@
 
 extern const xyl_module_t xyl_shm_module;
 
-/* Sets the context's noise budget, for which all ranks use the number of ranks
- * on the largest node of the job: they must plan alike. */
+/* Sets the context's noise budget. `node_ranks_max`: the ranks on the largest
+ * node of the job, so that all ranks plan alike. */
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
 /* Writes the offer of this rank to the others of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,

@@ -10,7 +10,7 @@
 typedef struct xyl_context_switches {
     struct xyl_switches *switches; /* until the nodes are found in them */
     uint32_t levels;
-    uint32_t *ids; /* [nodes][levels], those above a node; NULL: no file */
+    uint32_t *ids; /* [nodes][levels], above each node; NULL: no file */
 } xyl_context_switches_t;
 
 XYL_STATE_OF_CONTEXT(xyl_context_switches_t, xyl_context_switches_of,

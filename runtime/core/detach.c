@@ -8,8 +8,8 @@
 
 /* ---- room ---- */
 
-/* Bytes that this rank may hold at once in operations like this one: its share
- * of the node's budget, as the node's ranks hold node_holds for such a call. */
+/* Returns the bytes that this rank may hold at once: its own in as many calls
+ * like this one as the node's budget has room for. */
 static uint64_t room_for(const xyl_operation_t *operation)
 {
     uint64_t budget = operation->request.context->sizes.budget;
@@ -106,7 +106,7 @@ void xyl_detach_settle(xyl_operation_t *operation)
 
     operation->detach.is_detached = 0;
     xyl_request_settle(&operation->request);
-    /* Partners: the loads in is_drained, and before a user operator ends. */
+    /* Partners: the loads in xyl_detach_goes_on and in user_op.c. */
     atomic_fetch_sub_explicit(&context->held.detached, 1, memory_order_release);
     if (counter != NULL)
         atomic_fetch_sub_explicit(counter, 1, memory_order_release);
@@ -167,7 +167,7 @@ void xyl_detach_free_stand_ins(xyl_operation_t *operation)
 
 int xyl_detach_goes_on(const xylem_context_t *context)
 {
-    /* Partner: the subtraction in xyl_operation_settle. */
+    /* Partner: the subtraction in xyl_detach_settle. */
     return atomic_load_explicit(&context->held.detached,
                                 memory_order_acquire) != 0;
 }

@@ -13,10 +13,10 @@
 
 /* The progressing thread, at the beginning of a run: reserves the room that the
  * operation needs to detach. 1: the run starts now, without room if there is
- * none. 0: the run starts when a detached operation gives room back; or before
+ * none. 0: the run starts when a detached operation gives room back, or before
  * the next run, as a team's runs begin in the order of calls. A run is put off
- * only if all older operations are detached; the user may wait for one that is
- * not, and so may other ranks. */
+ * only if all older operations are detached, since the user or other ranks may
+ * wait for one that is not. */
 int xyl_detach_reserve(xyl_operation_t *operation);
 /* At the end of a run: gives the room back; the net may still read the copy. */
 void xyl_detach_give_back(xyl_operation_t *operation);

@@ -30,11 +30,9 @@ typedef struct xyl_history {
     uint64_t past;                    /* hash of all of them, in this order */
     uint64_t calls[XYL_HISTORY_KEPT]; /* the last of them, by number */
     xyl_history_tagged_t tagged[XYL_HISTORY_TAGGED];
-    /* How many calls were refused; the last of them; and the number of the call
-     * in whose place it was refused, plus 1. */
-    _Atomic uint32_t refusals;
-    _Atomic uint64_t refused_call;
-    uint64_t refused_at;
+    _Atomic uint32_t refusals;     /* calls that were refused */
+    _Atomic uint64_t refused_call; /* the last of them */
+    uint64_t refused_at; /* 1 + the number that it would have had; 0: none */
     xyl_task_t refusal_task;
     _Atomic int refusal_is_queued;
 } xyl_history_t;
@@ -57,8 +55,8 @@ static inline void xyl_history_begin_tagged(xyl_history_t *history,
 }
 
 /* Records that `call` was refused in the place of the next call. The team fails
- * when another rank has waited there for REFUSED_LOOKS seconds, and has not
- * been refused as often. Any thread. */
+ * if another rank has waited in that place for REFUSED_LOOKS seconds, and was
+ * not refused as often. Any thread. */
 void xyl_history_refuse(struct xylem_team *team, uint64_t call);
 /* Any thread. */
 uint32_t xyl_history_refusals(const struct xylem_team *team);

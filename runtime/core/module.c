@@ -37,7 +37,7 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
     (void)lay_out(modules, owner, bytes, memory, attached);
 }
 
-/* The statement that follows is for each module with this function. */
+/* Runs the next statement for each module `i` that has the function. */
 #define UPWARDS(i, modules, function)                                          \
     for ((i) = 0; (i) < (modules)->count; (i)++)                               \
         if ((modules)->all[i] != NULL && (modules)->all[i]->function != NULL)

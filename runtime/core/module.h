@@ -50,8 +50,8 @@ typedef struct xyl_module {
     /* Writes the module's work that is under way beside operations, in lines;
      * returns how many items. The progressing thread. */
     unsigned (*describe)(const xylem_context_t *context, FILE *file);
-    /* How many remote tasks, and the like, have to end before the context can.
-     * Any thread. */
+    /* How many remote tasks and resident kernels must end before the context
+     * can. Any thread. */
     unsigned (*held)(const xylem_context_t *context);
     /* The team is on the context's list. The thread that makes it. */
     void (*team_made)(xylem_team_t *team);

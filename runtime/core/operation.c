@@ -12,7 +12,7 @@
 
 /* A segment that the user releases. */
 typedef struct xyl_part {
-    xyl_task_t task; /* first; in parts_released, nobody runs it */
+    xyl_task_t task; /* first; a place in `released`, never run */
     _Atomic int is_released;
 } part_t;
 
@@ -81,7 +81,6 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Which segments go through the lane. */
 static void set_segments(const xyl_operation_t *operation, uint32_t lane,
                          xyl_stage_t *stage)
 {
@@ -440,7 +439,6 @@ static void operation_give_up(xyl_operation_t *operation, xylem_status_t status)
     finish_soon(operation);
 }
 
-/* Gives up the operations of teams that have failed. */
 static void operations_give_up(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;

@@ -9,7 +9,7 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    /* An operation has nine stages per lane, and two that belong to none. */
+    /* At most nine stages per lane, and two that belong to none. */
     XYL_STAGES_MAX = 9 * XYL_LANES_MAX + 2,
     XYL_SEGMENTS_MAX = 1 << 26
 };
@@ -122,8 +122,8 @@ typedef struct xyl_operation {
     uint64_t segments;
     /* Every event reads the members above and these. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
-    unsigned looks_without_event; /* of watch.h, since the last event */
-    unsigned looks_max;           /* 0: as many as the context's hang_s */
+    unsigned looks_without_event; /* in seconds, see faults/hangs.h */
+    unsigned looks_max;           /* their limit; 0: the context's hang_s */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
     uint64_t stage_segments; /* that the stages move: `segments`; or 1, see

@@ -380,7 +380,7 @@ xylem_status_t xyl_request_check(const xylem_request_t *request,
     return XYLEM_OK;
 }
 
-/* 1: the call of request->run did the start; *status_out is its outcome. */
+/* 1: request->run did the start; *status_out is its outcome. */
 static int run_inside(xylem_request_t *request, xylem_status_t *status_out)
 {
     return request->run != NULL && request->actor == NULL &&
@@ -398,8 +398,8 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
     return xyl_request_start(request);
 }
 
-/* Returns the final status, and sets this thread's error text: the progressing
- * thread found the cause. */
+/* Returns the final status, and sets the error text of this thread, as another
+ * may have found the cause. */
 static xylem_status_t request_outcome(const xylem_request_t *request)
 {
     const xylem_team_t *team = request->team;

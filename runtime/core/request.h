@@ -8,17 +8,16 @@
  *                                          └──────────▶ LEFT
  *
  * In DELIVERING the run is over for the user, who may test, start or free the
- * request in the callback or on any other thread. The callback is still on the
- * progressing thread's stack: this thread keeps the request's memory, and calls
- * that wait for the request block, until the callback has returned. A request
- * without callbacks goes from ACTIVE to IDLE directly. The memory comes from
- * one arena, which ends when the user has freed the request and the net has
- * given back all events that were posted for it.
+ * request in the callback or on any other thread. Until the callback returns,
+ * the request's memory stays, and calls that wait for the request block. A
+ * request without callbacks goes from ACTIVE to IDLE directly. The memory comes
+ * from one arena, which ends when the user has freed the request and the net
+ * has given back all events that were posted for it.
  *
  * A run may be over for the user and go on for other ranks (detached): the data
- * that these still need no longer lie in the user's buffers. The same holds for
- * a failed run of which the net still owes events; such a request is called a
- * zombie.
+ * that these still need no longer lie in the user's buffers. A failed run for
+ * which the net still owes events counts as detached, too; its request is
+ * called a zombie.
  *
  *        completed for the user           settled
  *   NONE ──────────────────────▶ DETACHED ───────▶ NONE
@@ -133,7 +132,7 @@ xylem_status_t xyl_request_wait_for(xylem_request_t *request,
                                     uint64_t limit_us);
 /* xyl_request_wait for a request that only the caller has, and frees it. */
 xylem_status_t xyl_request_finish(xylem_request_t *request);
-/* The user may start the request again; until it is freed its team stays. */
+/* The user may start the request again, and must free it before its team. */
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: ends the run. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);

@@ -1,7 +1,7 @@
 /* A stage: one level's part of one operation on one rank. segment_ready(i)
- * tells a stage that its input of segment i is there; by xyl_stage_emit(i) the
- * stage tells the next one of its lane that its own output is. An operation is
- * lanes of stages in series; no stage waits for another.
+ * tells a stage that its input of segment i is there; xyl_stage_emit(i) tells
+ * the next stage that this one's output of segment i is. An operation is lanes
+ * of stages in series; no stage waits for another.
  *
  *   operation ── lane 0 ── stage ──▶ stage ──▶ ... ──▶ on_segment
  *             └─ lane 1 ── stage ──▶ ...
@@ -91,7 +91,7 @@ struct xyl_stage {
                           input of one lacks; NULL: `grain` is 1 */
     xyl_group_t group; /* the ranks that it runs between */
     xyl_role_t reads, writes; /* the buffers that it is bound to */
-    /* The stage takes the user's buffers, others the operation's `packed`. */
+    /* The stage works on the user's buffers; others, on `packed`. */
     int reads_user, writes_user;
     int awaits; /* begins nothing before ops->settle */
     int is_complete;

@@ -18,8 +18,8 @@ static int lives_on_one_node(const xylem_team_t *team)
     return 1;
 }
 
-/* Teams that have one slot in turn begin with different numbers, in case a
- * message of the earlier team is left. The world team begins with 0. */
+/* Teams that use one slot in turn begin with different numbers, in case a
+ * message of the earlier team is left. */
 static uint32_t first_sequence(uint64_t key)
 {
     return key == XYL_TEAM_KEY_WORLD
@@ -117,8 +117,7 @@ static void team_release(xylem_team_t *team)
     pthread_mutex_unlock(&context->lock);
     xyl_modules_team_ends(team);
     /* Every operation of the team has completed here, so all messages for the
-     * slot have been matched and it may name another team. After a failure some
-     * may not have been, and the slot is not used again. */
+     * slot are matched, unless the team failed. */
     if (!xyl_team_has_failed(team) && team->slot < XYL_TEAM_SLOTS)
         xyl_context_slot_release(context, team->slot);
     pthread_mutex_destroy(&team->lock);

@@ -1,18 +1,11 @@
 /* Teams: ordered sets of ranks with a space of message tags of their own.
  *
- * A tag is (slot, source, sequence, segment):
- *   slot     14 bits  the team, as the *receiver* numbers it: each rank hands
- *                     out its own slots and tells the members once, so that
- *                     making a team needs no agreement on a number
- *   source   20 bits  the sender's rank in the team, and the mark in the bits
- *                     above it that a team of this size leaves free. The mark
- *                     is a hash of this call and all before, so that a message
- *                     matches no other call; ranks that wait for long find the
- *                     difference (history.h)
- *   sequence 20 bits  the upper half is for calls with tags (tags.h). The lower
- *                     19 bits number the stages of the team. Numbers come again
- *                     after 2^19 stages. That does no harm, as equal tags match
- *                     in order, unless a stage then still waits for a message
+ * A tag is (slot, source, sequence, segment); docs/inside/runtime.md says more:
+ *   slot     14 bits  the team, as the receiver numbers it
+ *   source   20 bits  the sender's rank in the team, and above it, in the bits
+ *                     that a team of this size leaves free, the mark: a hash of
+ *                     this call and all before. A message matches no other call
+ *   sequence 20 bits  the upper half is for calls with tags (tags.h)
  *   segment  10 bits  modulo 1024. All segments in flight on an edge lie within
  *                     two windows, and only every other one belongs to the edge
  *                     if the tree is double, so they have different values
@@ -53,7 +46,7 @@ struct xylem_team {
     xylem_context_t *context;
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
-    uint64_t key;           /* names its shared memory; used once in the job */
+    uint64_t key;           /* names it and its memory; used once in the job */
     _Atomic uint64_t begun; /* message numbers that calls in order took */
     uint64_t mark_bits;     /* of a message's tag */
     _Atomic uint32_t references; /* the user's, and one per request */
@@ -151,7 +144,7 @@ static inline int xyl_team_has_failed(const xylem_team_t *team)
     /* Partner: the store in failure.c. */
     return atomic_load_explicit(&team->has_failed, memory_order_acquire) != 0;
 }
-/* The rank in the team of a rank of the job; UINT32_MAX: it is not in it. */
+/* Turns a rank of the job into one of the team; UINT32_MAX: not in the team. */
 uint32_t xyl_team_rank_of(const xylem_team_t *team, uint32_t world_rank);
 static inline int xyl_team_contains(const xylem_team_t *team,
                                     uint32_t world_rank)
