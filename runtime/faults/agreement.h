@@ -9,10 +9,9 @@
  * The next collector adopts an outcome that any rank has, as a rank may have
  * acted on it. So all survivors act on one outcome. This is the rotating
  * coordinator of Chandra and Toueg ("Unreliable Failure Detectors for Reliable
- * Distributed Systems", J. ACM 43(2), 1996) with ranks that are dead once they
- * are given up: here a rank gives the others up when it learns that they have
- * given it up. If no rank dies meanwhile, an agreement takes two rounds of
- * messages.
+ * Distributed Systems", J. ACM 43(2), 1996). A rank that the others take for
+ * dead, and that lives, takes them for dead when it learns of it. If no rank
+ * dies meanwhile, an agreement takes two rounds of messages.
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_RUNTIME_FAULTS_AGREEMENT_H

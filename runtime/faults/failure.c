@@ -230,7 +230,6 @@ void xyl_failure_unmade(xylem_team_t *parent, uint32_t number)
     xyl_notice_free(parent->context, notice);
 }
 
-/* Fails a team of which a rank is dead. */
 static void team_made(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;

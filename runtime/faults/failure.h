@@ -1,15 +1,5 @@
-/* Failures of teams and of processes.
- *
- * A team fails as a whole, and for good: by the first error in an operation of
- * one of its ranks, by the death of a rank, or because a rank says so. The rank
- * where that happens tells the team's other ranks the status, the rank that has
- * caused the failure, and a text. Every operation of the team that is under way
- * on a rank then fails with this status, and each later one as it starts. A
- * rank that hears of the failure late may have completed the operation before.
- * No later message is taken for one of a failed team: a team's key is used once
- * in the job, and the slot of a failed team is not used again.
- *
- * The progressing thread calls these functions. */
+/* Failures of teams and of processes (docs/inside/runtime.md). The progressing
+ * thread calls these functions. */
 #ifndef XYL_RUNTIME_FAULTS_FAILURE_H
 #define XYL_RUNTIME_FAULTS_FAILURE_H
 
@@ -32,7 +22,7 @@ void xyl_failure_tell(const struct xylem_team *team, uint32_t rank);
  * ranks that have it. */
 void xyl_failure_unmade(struct xylem_team *parent, uint32_t number);
 /* The team, which is being made, is child `number` of a parent. It fails if a
- * rank could not make this child. The progressing thread. */
+ * rank could not make this child or an earlier one. */
 void xyl_failure_inherit(struct xylem_team *team,
                          const struct xylem_team *parent, uint32_t number);
 

@@ -21,7 +21,7 @@ enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 /* How often SIGUSR1 has come to the process: signals know no context. */
 static volatile sig_atomic_t dumps_wanted;
 
-/* Each context has one. The progressing thread uses it. */
+/* The progressing thread uses it. */
 typedef struct watch {
     xylem_context_t *context;
     xyl_timer_t timer;
@@ -125,9 +125,8 @@ static void compare(xyl_operation_t *operation)
 
 /* ---- looks ---- */
 
-/* A process that is killed while it writes a message into another's shared
- * memory leaves a gap in UCX's queue there, which no later message can pass;
- * UCX does not notice. The gap may hold up a team of several local ranks. */
+/* 1: a process that was killed while it wrote a message may have left a gap in
+ * UCX's queue, which no later message passes. UCX does not notice it. */
 static int may_be_held_up(const xyl_operation_t *operation)
 {
     const xylem_team_t *team = operation->request.team;

@@ -1,8 +1,7 @@
-/* Once a second this module looks at operations that wait for long. It compares
- * this rank's calls with those of other ranks. It fails operations that have
- * hung for their limit and, once a process has died, operations that UCX holds
- * up. If XYLEM_HANG_DUMP names a file, the module writes down which ranks are
- * waited for when an operation hangs or SIGUSR1 has come.
+/* Once a second this module looks at the operations that are under way. It has
+ * the calls of those that wait compared (mismatch.h). It fails those that have
+ * waited for their limit and, once a process has died, those that UCX holds up.
+ * It writes dumps (XYLEM_HANG_DUMP).
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_FAULTS_HANGS_H

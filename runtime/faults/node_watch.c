@@ -11,7 +11,6 @@
 
 #define LOOK_NS (UINT64_C(250) * 1000000)
 
-/* Each context has one. */
 typedef struct node_watch {
     xylem_context_t *context;
     xyl_lookout_t *lookout; /* NULL: none, or another rank has it */

@@ -1,7 +1,6 @@
 /* The leader of each node, its lowest rank, watches the leaders of other nodes
  * (runtime/job/lookout.h). If a node has not answered for XYLEM_SILENCE_S, the
- * leaders that watch it take all of its ranks for dead. Other ranks do not
- * watch nodes. */
+ * leaders that watch it take all of its ranks for dead. */
 #ifndef XYL_RUNTIME_FAULTS_NODE_WATCH_H
 #define XYL_RUNTIME_FAULTS_NODE_WATCH_H
 

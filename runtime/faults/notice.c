@@ -28,7 +28,6 @@ typedef struct stored {
 } stored_t;
 LIST_HEAD(stored_list, stored);
 
-/* Each context has one. */
 typedef struct notices {
     xylem_context_t *context;
     int are_on;
@@ -101,9 +100,9 @@ static void stored_list_free(struct stored_list *list)
 
 /* ---- notices about teams that are being made ---- */
 
-/* A rank may send notices about a team that this rank has not made yet. 1: the
- * notice is kept until then. As each rank takes part in making a team, a rank
- * that is making none has, or has had, every team that notices name. */
+/* 1: the notice is kept until this rank has made the notice's team. A rank that
+ * is making no team has, or has had, every team that notices name, as each
+ * member takes part in making a team. */
 static int early_keep(notices_t *notices, const xyl_notice_t *notice)
 {
     xylem_context_t *context = notices->context;
@@ -144,7 +143,7 @@ void xyl_notices_team_ended(xylem_context_t *context)
                               memory_order_relaxed);
 }
 
-/* Takes an early notice whose team is made off the list. NULL: none. */
+/* Removes an early notice whose team is there now. NULL: none. */
 static stored_t *early_take(notices_t *notices)
 {
     xylem_context_t *context = notices->context;
@@ -176,7 +175,6 @@ static void early_read(xyl_task_t *task)
     }
 }
 
-/* Notices that came too early for the team are read now. */
 static void team_made(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;

@@ -1,6 +1,5 @@
-/* Notices: messages over the net beside those of operations: that a process has
- * died, that a team has failed, what ranks agree on then, and that a rank
- * leaves. They have a slot of their own in message tags, one length, and one
+/* Notices: messages over the net beside those of operations, of the kinds
+ * below. They have a slot of their own in message tags, one length, and one
  * receive that is always posted. They are off the data path: sending a notice
  * takes memory of the pool.
  *
@@ -35,7 +34,7 @@ typedef struct xyl_notice {
     uint32_t from; /* rank of the job */
     uint64_t team; /* its key */
     uint64_t payload[XYL_NOTICE_WORDS];
-    /* Then a bit for each rank of the job. */
+    /* Then a bit for each rank of the job: xyl_notice_dead. */
 } xyl_notice_t;
 
 /* The payload of a notice, as the module of its kind lays it out. */
@@ -70,14 +69,14 @@ typedef struct xyl_notice_reader {
 void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
 void xyl_notice_leave(xyl_notice_reader_t *reader);
 
-/* Once a team has been made, has its handlers read the notices that came too
- * early for it. Frees all notices at the context's end, after the net's. */
+/* When a team has been made, the module hands out the notices that came too
+ * early for it. At the context's end, after the net's, it frees all notices. */
 extern const xyl_module_t xyl_notices_module;
 
 /* The module to which a kind belongs names the kind's handler when a context
- * begins. The handler may change the notice, which may hold anything, until it
- * returns. `is_of_team`: such a notice is kept if it comes before this rank has
- * made its team. */
+ * begins. The notice has come over the net and may hold anything; the handler
+ * may change it. `is_of_team`: such a notice is kept if it comes before this
+ * rank has made its team. */
 typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
                         int is_of_team, xyl_notice_fn handle);
