@@ -25,9 +25,7 @@
 
 enum { BURIED_MAX = 16 };
 
-/* The contexts that were destroyed last, empty: kept so that a handle that is
- * used after its destruction is recognised. Part of the process's state; see
- * docs/architecture.md. */
+/* The contexts that were destroyed last, empty (docs/architecture.md). */
 static xylem_context_t *buried[BURIED_MAX];
 static unsigned burials;
 static pthread_mutex_t buried_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -244,7 +242,7 @@ typedef struct drain {
     uint32_t held; /* active requests that the user has to wait for */
 } drain_t;
 
-/* 1: no request is under way, or one that the user has to wait for is. */
+/* 1: no request is under way, or the user has to wait for one. */
 static int requests_are_over(void *arg)
 {
     drain_t *drain = arg;

@@ -147,8 +147,8 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
 }
 
 /* Without shared memory returns the next rank on this machine, to which this
- * rank connects at once; else the number of ranks. A rank that messages cannot
- * reach could not be told so later, and would wait for ever. */
+ * rank connects at once; else the number of ranks. If no message can reach a
+ * rank, it must learn that now: later it would wait for ever. */
 static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
@@ -272,10 +272,10 @@ static xylem_status_t reach_peers(xylem_context_t *context,
 
 /* ---- parts that may fail on one rank ---- */
 
-/* Checks for the descriptors that messages will need: up to two for each
- * connection to another machine, of which a rank in trees has a few; and those
- * of memory that UCX maps on this machine, for a moment. A rank that lacked
- * them later could not answer, and the others would wait, so it fails now. */
+/* Checks that descriptors are left for messages: two for each connection to
+ * another machine, of which a rank in trees has a few, and some for a moment,
+ * while UCX maps memory of this machine. A rank that lacked them later could
+ * not answer, and the others would wait, so it fails now. */
 static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
 {
     enum { FOR_A_MOMENT = 12, OF_PEER = 2, OTHERS_MAX = 16 };
@@ -360,7 +360,6 @@ static xylem_status_t outcomes_read(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
-/* The context is created on all ranks, or on none. */
 static xylem_status_t agree_on_start(xylem_context_t *context,
                                      xylem_status_t status,
                                      xyl_shm_trouble_t trouble)
@@ -395,7 +394,7 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-/* Takes an eighth of the cache, since send and receive buffers, the windows
+/* Sets an eighth of the cache, since send and receive buffers, the windows
  * between them and the program's own data need room there, too. */
 static void set_past_caches(xylem_context_t *context,
                             const xyl_machine_t *machine)

@@ -1,7 +1,5 @@
-/* A context joins its job in three exchanges between all ranks. In the first a
- * rank says who it is; in the second, how to reach it and where it runs; in the
- * third, whether its start has worked, so that all ranks create the context or
- * none. */
+/* A context joins its job in three exchanges between all ranks, so that all of
+ * them create the context, or none (docs/inside/runtime.md). */
 #ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
 #define XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
 

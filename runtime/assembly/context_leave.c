@@ -11,7 +11,7 @@
  * in the fence. Moreover, some messages of a failed team find no receiver. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
-/* Each context has one. The progressing thread uses it. */
+/* The progressing thread uses it. */
 typedef struct leaving {
     uint32_t round;
     int has_told;   /* of this round */
@@ -43,8 +43,8 @@ static void drop_the_rest(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* Drops the rest, then asks `is_over`, which may be NULL, if this thread gets
- * the engine. 0: it does not, or not yet. */
+/* If this thread gets the engine, drops the rest, and returns the answer of
+ * `is_over`; else, or if `is_over` is NULL, 0. */
 static int look_owned(xylem_context_t *context,
                       int (*is_over)(xylem_context_t *context))
 {
@@ -97,8 +97,8 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
     xyl_notice_free(context, notice);
 }
 
-/* Rounds of a dissemination barrier. 1: all ranks are in it, and this rank's
- * notices are sent. */
+/* Goes through the rounds of a dissemination barrier, as far as others have
+ * come. 1: all ranks have come, and this rank's notices are sent. */
 static int leave_further(xylem_context_t *context)
 {
     leaving_t *leaving = leaving_of(context);
@@ -146,9 +146,9 @@ static int flush(xylem_context_t *context, uint64_t limit_ns)
            XYLEM_OK;
 }
 
-/* A rank that blocks in a fence answers no messages: neither the first from a
- * process nor those of a failed team, which it must drop. So all ranks meet by
- * notices before one blocks. 0: notices are left undelivered. */
+/* All ranks meet by notices before one blocks in a fence, where it neither
+ * answers a first message nor drops those of failed teams. 0: messages are left
+ * undelivered. */
 static int leave_together(xylem_context_t *context, uint64_t limit_ns,
                           uint64_t flush_ns)
 {

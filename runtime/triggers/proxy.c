@@ -43,7 +43,6 @@ struct xylem_proxy {
     proxy_tag_t tag[];
 };
 
-/* Each context has one. */
 typedef struct proxies {
     LIST_HEAD(, xylem_proxy) armed; /* the progressing thread's */
     LIST_HEAD(, xylem_proxy) all;   /* by the context's lock */

@@ -1,12 +1,9 @@
 /* Proxies: queues of records by which threads that cannot call the library (of
- * a device) count up triggers by tags. include/xylem_device.h has the other
- * side, and how a record is passed.
+ * a device) count up triggers by tags (docs/inside/triggers.md).
+ * include/xylem_device.h has the other side, and how a record is passed.
  *
  *   device: many threads ──▶ records ──▶ progressing thread ──▶ tag ──▶ trigger
- *
- * The armed queues are a source of the engine. Each gives at most BATCH records
- * in a turn, so that none keeps others waiting. Counts of a tag that no trigger
- * is bound to yet are kept. */
+ */
 #ifndef XYL_RUNTIME_TRIGGERS_PROXY_H
 #define XYL_RUNTIME_TRIGGERS_PROXY_H
 

@@ -19,7 +19,6 @@ typedef struct stream {
     uint64_t taken; /* the progressing thread's */
 } stream_t;
 
-/* Each context has one. */
 typedef struct stream_steps {
     int has_begun;
     pthread_mutex_t lock; /* for adding, and for rings */

@@ -1,8 +1,5 @@
 /* Steps that run when a GPU stream has ended its work so far, without a thread
- * that waits. Behind that work the stream writes a number to a word of pinned
- * memory, and the progressing thread polls the word while a number is awaited.
- * A stream's numbers come in order, so a stream needs one word, and a ring of
- * the steps that the numbers stand for. */
+ * that waits (docs/inside/triggers.md, "Streams"). */
 #ifndef XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
 #define XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
 

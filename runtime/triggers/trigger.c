@@ -10,7 +10,6 @@
 
 enum { TRIGGER_MAGIC = 0x78547267, TRIGGER_FREED = 0x78546672 };
 
-/* Each context has one. */
 typedef struct triggers {
     struct xyl_trigger_counters fired;
     int is_running;
@@ -19,8 +18,8 @@ typedef struct triggers {
 
 XYL_STATE_OF_CONTEXT(triggers_t, triggers_of, XYL_MODULE_TRIGGERS)
 
-/* The triggers of a request. Their callbacks replace the user's, so that they
- * are told when a run of the request takes segments, and when it completes. */
+/* The triggers of a request: its actor. Their callbacks replace the user's and
+ * call these. */
 typedef struct xyl_triggered {
     xyl_request_actor_t actor;
     xylem_request_t *request;
@@ -329,8 +328,8 @@ static void triggered_complete(void *arg, xylem_status_t status)
         triggered_look_again(triggered);
         return;
     }
-    /* All triggers of the request have been destroyed meanwhile. Counters that
-     * they have counted act now, as they may be gone after this callback. */
+    /* All triggers of the request have been destroyed meanwhile. The counters
+     * that fired above act now: they may be gone after this callback. */
     triggered_free(triggered);
     xyl_triggers_run(context);
 }

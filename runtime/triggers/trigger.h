@@ -1,16 +1,6 @@
-/* Triggers: counters that begin work when they reach their thresholds.
- *
- * Any thread counts, by one atomic subtraction; a counter that gets to 0 fires.
- * The progressing thread then acts, and adds the threshold again: so each
- * multiple of the threshold fires exactly once, however many counts have come
- * meanwhile.
- *
- *   ARMED    left > 0; fires at 0
- *   FIRED    left <= 0; acts in this turn: ARMED again (left += threshold) if
- *            the action begins at once, else WAITING
- *   WAITING  for the request to end or to start; then FIRED again
- *
- * All but counting happens on the progressing thread. */
+/* Triggers: counters that begin work when they reach their thresholds. Any
+ * thread counts, by one atomic subtraction; all else happens on the progressing
+ * thread. docs/inside/triggers.md draws the states of a counter. */
 #ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_H
 #define XYL_RUNTIME_TRIGGERS_TRIGGER_H
 
