@@ -16,7 +16,7 @@ enum {
     XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
 };
 
-/* Functions by which an algorithm that is made of others chooses these. */
+/* Functions by which levels choose the algorithms that they are made of. */
 typedef struct xyl_chooser {
     /* The schedule for a level: a problem among ranks of one node (SEATS) or
      * between nodes (LEADERS), with blocks of `bytes`; `radix_out` may be NULL.
@@ -45,16 +45,16 @@ typedef struct xyl_choice {
     /* Trees; levels in segments, with the tree between nodes and the lanes: */
     xyl_plan_t frame;
     /* Levels in segments: */
-    uint32_t leaders;      /* of a node; each has a lane for each half */
-    uint32_t halves;       /* of the tree */
-    uint32_t roots;        /* nodes with roots, if the call has no root */
+    uint32_t leaders; /* of a node; each has a lane for each half */
+    uint32_t halves;  /* of the tree */
+    uint32_t roots;   /* nodes that are roots of lanes, if the call has none */
     xyl_shape_t node_tree; /* within nodes that go by messages */
-    int is_by_messages;    /* nodes that share memory do, too */
-    /* In memory, by name; NULL: `chooser` chooses. */
+    int is_by_messages;    /* even if they share memory */
+    /* Named for the memory of a node; NULL: `chooser` chooses. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;
-    /* Beside these, where buffers of this node lie in memory of GPUs. Alike on
-     * the ranks of a node alone. NULL: none. */
+    /* For the levels of this node if its buffers lie in memory of GPUs. Equal
+     * on the ranks of the node only. NULL: none. */
     const xyl_algorithm_t *on_gpus;
     /* Segments of the frame in a segment within nodes, and in one between
      * nodes: one of the two is 1. */

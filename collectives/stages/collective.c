@@ -97,7 +97,7 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
         plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
     status =
         xyl_collective_create(team, &frame, &plan, has_input, operation_out);
-    /* A rank that gets nothing may have something to give. */
+    /* A rank without a result may have input. */
     if (status == XYLEM_OK &&
         ((traits->reduces && traits->recv_varies) ||
          ((*operation_out)->segments == 0 && !traits->has_segments &&

@@ -1,5 +1,5 @@
-/* Copies every segment that is there. The limits say how many bytes the thread
- * that drives the net copies before the net has its turn: so the first segments
+/* Copies segments as they come. The thread that drives the net copies in
+ * portions (limit `turn`) between turns of the net, so the first segments
  * travel while later ones are copied. */
 #include "collectives/stages/copy_stage.h"
 
@@ -77,7 +77,7 @@ static void runs_copy(copy_stage_t *copy)
         part_copy(copy, i, copy->runs[i].at, copy->runs[i].bytes);
 }
 
-/* The length of `bytes` of the stages between, as the buffers count. */
+/* Converts a length of the stages between to the units of `buffers`. */
 static size_t length_of(const copy_stage_t *copy, size_t bytes)
 {
     int makes_sums = copy->buffers.binned[XYL_BUFFER_SEND] != NULL ||
@@ -249,7 +249,7 @@ static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
     return XYLEM_OK;
 }
 
-/* A rank with input packs it, others unpack. A broadcast has one buffer. */
+/* A broadcast has one buffer, the result. */
 xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
                                    const xyl_layout_t *layout)
 {
@@ -399,8 +399,8 @@ xylem_status_t xyl_mirror_scratch_take(xyl_operation_t *operation,
     return status;
 }
 
-/* *mirror_out stands for the buffer's address; *memory_out is to be given
- * back. */
+/* *mirror_out takes the place of the buffer's address; the caller gives
+ * *memory_out back. */
 static xylem_status_t mirror_make(xyl_operation_t *operation,
                                   const xyl_extents_t *extents,
                                   xyl_mirror_t *memory_out, void **mirror_out)

@@ -36,16 +36,16 @@ typedef struct xyl_mirrors {
 } xyl_mirrors_t;
 
 /* Adds mirror stages, after all other stages; none if the executor has no
- * mirrors, or if they are there. *later_out says what memory a run that uses
- * the stages has to take; NULL: it is taken at once. */
+ * mirrors, or if the operation has them already. *later_out says what memory a
+ * run that uses the stages has to take; NULL: it is taken at once. */
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                                      const xyl_call_t *call,
                                      xyl_mirrors_t *later_out);
 
-/* The parts of that, for a collective that decides in each run whether it has
- * mirrors: a stage between a buffer and its mirror, which may be skipped in the
- * current run, and the memory of both mirrors. Until a run takes the memory,
- * and binds the stages, they are bound to an address that none may use. */
+/* The parts of xyl_mirror_stages_add, for a collective that decides in each run
+ * whether it has mirrors. A stage lies between a buffer and its mirror; the
+ * current run may skip it. Until a run takes the memory of both mirrors and
+ * binds the stages, they are bound to an address that none may use. */
 xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
                                     const xyl_stage_spec_t *spec,
                                     const xyl_extents_t *extents,

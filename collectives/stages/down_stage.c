@@ -108,9 +108,9 @@ static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
     down_take(down_of(stage), index);
 }
 
-/* 1: other ranks wait for this stage's sends, and this rank waits for none that
- * could wait for it. A rank between others in one of several lanes waits for
- * other lanes, too. */
+/* 1: the stage sends to ranks for which this rank does not wait: it is the
+ * root, or there is one lane. With several lanes, a child in one may be the
+ * parent in another. */
 static int may_detach(const down_stage_t *down)
 {
     const xyl_operation_t *operation = down->stage.operation;

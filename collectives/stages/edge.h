@@ -3,10 +3,9 @@
  * sides, base being the finished prefix; docs/inside/stages.md, "The window
  * rule", says why.
  *
- * Index i uses slot i modulo the slots, so that a posted index finds its event
- * without a search. The number of slots is a power of two: a division by any
- * other number costs more than all else that is done with an event. Touched
- * only by the thread that progresses. */
+ * The number of slots is a power of two: a division by any other number costs
+ * more than all else that is done with an event. Touched only by the thread
+ * that progresses. */
 #pragma once
 
 #include <assert.h>

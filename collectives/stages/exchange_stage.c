@@ -49,7 +49,7 @@ struct exchange_stage {
     xyl_number_queue_t ready, computing;
     xyl_number_queue_t held[2]; /* receives, sends beyond flight_max */
     uint32_t in_flight[2];
-    uint64_t computed; /* elements of the first in `computing` */
+    uint64_t computed; /* elements, of the first in `computing` */
     xyl_stage_pause_t pause;
     exchange_slot_t *slots;  /* [slot_count] */
     xyl_stage_work_t *works; /* [count] by action; NULL: the processor works,
@@ -136,10 +136,10 @@ static int action_compute(exchange_stage_t *exchange, xyl_action_t number,
 
 /* ---- messages ---- */
 
-/* UCX copies messages of up to `piece` bytes through shared memory at once and
- * longer ones after a handshake, which pays from `pieces_max` times as much on
- * (choose/table.json says so of trees). So on one node messages of lengths
- * between go in pieces. Both sides of a message know its length. */
+/* UCX copies a message of up to `piece` bytes through shared memory at once. A
+ * longer one waits for a handshake, which pays from `pieces_max` times that
+ * length on (choose/table.json). So on one node messages of lengths between go
+ * in pieces. Both sides of a message know its length. */
 static uint32_t pieces_of(const exchange_stage_t *exchange, uint64_t count)
 {
     uint64_t bytes = count * exchange->element_bytes, piece = exchange->piece;

@@ -1,4 +1,3 @@
-/* The messages of a stage: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
 #include "runtime/core/team.h"
@@ -41,8 +40,8 @@ void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
 
 /* ---- over an edge ---- */
 
-/* Segments longer than the operation's are numbered by index, so that as many
- * consecutive ones differ as there are labels. */
+/* A stage whose segments are longer than the operation's numbers them by index,
+ * so that as many in a row differ as there are labels. */
 static uint32_t label_of(const xyl_stage_t *stage, uint64_t index)
 {
     uint64_t number = stage->grain == 1 ? xyl_stage_segment(stage, index)

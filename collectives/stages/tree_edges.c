@@ -65,16 +65,15 @@ xyl_tree_spec_t xyl_edges_tree_of(const xyl_operation_t *operation,
                              NULL};
 }
 
-/* A tree, with all that determines its edges. With a map, each of the map's
- * levels has a shape. */
+/* A tree, with all that determines its edges. */
 typedef struct found_tree {
     const xyl_tree_spec_t *spec;
     const xyl_topology_map_t *map;
     xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
 } found_tree_t;
 
-/* A topology tree is a chain if it is the whole team's and its radix is 1, else
- * it is k-nomial. */
+/* The levels of a topology tree are chains if the tree is the whole team's and
+ * its radix is below 2, else k-nomial. */
 static xylem_status_t tree_find(xylem_team_t *team, const xyl_tree_spec_t *spec,
                                 found_tree_t *tree)
 {

@@ -1,16 +1,15 @@
 /* The tree stages over the net: segments travel down a tree (broadcast) or up
- * (reduce), each edge with a window of its own, no child waiting for its
- * siblings and no segment for another.
- * Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5. */
+ * (reduce). Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5.
+ */
 #pragma once
 
 #include "collectives/stages/collective.h"
 #include "collectives/stages/messages.h"
 #include "collectives/stages/team_map.h"
 
-/* A tree of a group. In a group of only some of the team's ranks TOPOLOGY is
- * KNOMIAL, as each place has one of them. With a map each of its levels has the
- * shape. */
+/* A tree of a group. In a group of only some of the team's ranks a topology
+ * tree is k-nomial, because each place has one of these ranks. With a map, each
+ * of its levels has the shape. */
 typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;

@@ -1,18 +1,9 @@
 /* Up a tree: every segment is combined from this rank's own contribution and
- * its children's, then goes to the parent.
+ * its children's, then goes to the parent. docs/inside/stages.md says where and
+ * in which order, why no rank waits for ever, and what it means to keep.
  *
- * The stage combines contributions in a fixed order, or (plan.arrival_order) as
- * they come; docs/inside/stages.md says in which, and why no rank waits for
- * ever.
- *
- * Each child has `window` temporary buffers; index i of a child lies in buffer
- * i % window from the posting of its receive until it is combined. The first
- * buffer that takes part in a segment holds the accumulator until that is sent,
- * so an inner rank needs no memory but its children's windows. The root
- * accumulates in the result, where its first child may send directly.
- *
- * Keeping: if only other ranks still need this stage, it copies the rest of the
- * user's contribution to where it accumulates, and the user's call is over. */
+ * Index i of a child lies in the child's temporary buffer i % window from the
+ * posting of its receive until it is combined. */
 #include "collectives/stages/tree_stage.h"
 
 #include <assert.h>
@@ -495,8 +486,8 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
 
     up->own = reads;
     up->result = writes;
-    /* Only if the result holds nothing else, and nothing is combined there
-     * before. */
+    /* Only if nothing else lies in the result, and nothing is combined there
+     * before the first child's segment. */
     up->first_child_is_direct =
         writes != NULL && reads != writes && up->own_position == 0 &&
         !stage->may_keep &&
