@@ -3,10 +3,6 @@
  * within its own. Traff, Efficient allgather for regular SMP-clusters,
  * EuroPVM/MPI 2006.
  *
- * Between leaders all blocks lie in node order. If RECV has that order, blocks
- * come to their places at once; if not, they come to a store, and from there to
- * their places at the end. Each rank decides that for itself.
- *
  *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
  */
 #include "collectives/levels/parts.h"

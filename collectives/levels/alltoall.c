@@ -10,8 +10,8 @@
  *
  * Seats publish all blocks at once; if the memory of the nodes has no room for
  * them, blocks go straight from rank to rank. Blocks that vary travel in slots
- * of one length; a block that is longer goes straight. Both its ranks know how
- * long a block is, so no message says it.
+ * of one length; longer blocks go straight. Both ranks of a block know its
+ * length, so no message tells it.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
 #include "collectives/board/board.h"

@@ -81,8 +81,8 @@ static xyl_role_t lane_result(const xyl_han_t *han)
     return XYL_ROLE_RESULT;
 }
 
-/* Adds a stage through memory. NULL: there is no stage, as memory cannot be
- * had, or is not to be used. */
+/* Adds a stage through memory. NULL: none, because the node has no memory for
+ * it, or is to go by messages. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm,
                                   int has_relay, const xyl_stage_spec_t *spec)
@@ -152,8 +152,6 @@ static void add_node_bcast(xyl_han_t *han)
     add_within(han, XYLEM_COLL_BCAST, &spec);
 }
 
-/* Each level of switches has a tree of the given shape, so that a segment goes
- * to each switch once. Reductions in rank order do not regard switches. */
 static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 {
     int is_ordered =
@@ -231,8 +229,6 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 
 /* ---- collectives ---- */
 
-/* On the root's node the broadcast within the node comes first, as leaders of
- * lanes need the message to send it. */
 static void add_bcast_plain(xyl_han_t *han)
 {
     if (is_at_root(han))
@@ -303,7 +299,8 @@ static void add_relay(xyl_han_t *han, xyl_stage_t *node)
         note_net(han);
 }
 
-/* A node whose levels GPUs do has no window: kernels read the net's memory. */
+/* A node whose GPUs run the levels has no window: kernels read where the net
+ * writes. */
 static void add_bcast_relayed(xyl_han_t *han)
 {
     int has_relay = place_in_line(han) < XYL_RELAY_SEATS;
@@ -332,8 +329,6 @@ static void add_bcast(xyl_han_t *han)
         add_bcast_plain(han);
 }
 
-/* If the root's node has several leaders, each adds the sums of other nodes to
- * its own contribution before the node reduces. */
 static void add_reduce(xyl_han_t *han)
 {
     int is_alone = han->seats.size == 1;
@@ -445,8 +440,8 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
     return frame;
 }
 
-/* Before and behind the stages of all lanes: those of the algorithm that does
- * the levels within this node on GPUs, if there is one. */
+/* Adds, before the stages of all lanes and behind them, those of the algorithm
+ * that runs the levels within this node on GPUs, if there is one. */
 static void level_begin(xyl_han_t *han)
 {
     const xyl_algorithm_t *on_gpus = han->choice->on_gpus;

@@ -1,11 +1,10 @@
 /* Collectives of several levels: stages between nodes and stages within them,
- * in series, segment by segment. Each node has a leader per lane, which takes
- * part in both.
+ * in series, segment by segment (docs/inside/levels.md). Each lane has a leader
+ * on each node, which takes part in both.
  *
- * No level waits for another; docs/inside/levels.md draws them. If a node has
- * several leaders, each takes a part of the message. HAN: Luo et al., Cluster
- * 2020; Luo, PhD thesis, University of Tennessee, 2020, chapter 6. HAN orders
- * the tasks of a level by hand; here events start them. */
+ * HAN: Luo et al., Cluster 2020; Luo, PhD thesis, University of Tennessee,
+ * 2020, chapter 6. HAN orders the tasks of a level by hand; here events start
+ * them. */
 #pragma once
 
 #include "collectives/data/call.h"

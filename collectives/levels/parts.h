@@ -2,7 +2,7 @@
  * stages. A stage moves the whole message at once, or segments.
  *
  * Blocks in *node order* lie node after node, and on a node in the order of its
- * seats. That is the order of ranks if ranks fill node after node. */
+ * seats. */
 #pragma once
 
 #include "collectives/data/call.h"
@@ -45,7 +45,7 @@ typedef struct xyl_han {
     xyl_stage_t *beside; /* node stage of the last relayed lane; NULL: none */
     /* Only if choice->on_gpus does the levels within this node: */
     xyl_han_net_t *nets; /* [lanes] */
-    void *level;         /* kept by its level->begin for its level->end */
+    void *level;         /* from its level->begin to its level->end */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX

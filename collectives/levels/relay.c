@@ -156,7 +156,8 @@ static void relay_open(xyl_relay_t *relay, uint64_t end)
     xyl_relay_help_receive(relay);
 }
 
-/* The gate of the node's stage: `piece` has a window. 1: it may leave it. */
+/* The gate of the node's stage, called while `piece` has a window. 1: the piece
+ * may give it back. */
 static int window_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_relay_t *relay = arg;

@@ -1,12 +1,8 @@
 /* A broadcast between nodes whose segments lie in the memory of the nodes. On
  * each node one seat leads a lane. The net writes the leader's segments into
  * the node's window, and the leader sends them on from there. A few more seats
- * of a node stand by, in case its leader is late or held up: docs/inside/
- * levels.md, "Broadcasts that are sent on".
- *
- * Help cancels no message of the tree. A leader that comes later gets all
- * segments once more, into the same places of the window, which stays until
- * then; and it sends all of them. So no message is left without a receiver. */
+ * of a node stand by, in case its leader is late or held up
+ * (docs/inside/levels.md, "Broadcasts that are sent on"). */
 #pragma once
 
 #include "collectives/data/algorithm.h"

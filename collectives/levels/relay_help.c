@@ -11,16 +11,16 @@
 enum {
     GAPS = 4,   /* between segments, after which one is missing */
     SOONER = 4, /* if the call before needed help */
-    /* The wait before a question doubles until it is LONGEST_NS or more, as no
-     * rank may have the segment for long. A rank asks at most ASKED_MAX times
-     * in vain. */
+    /* The wait before a question doubles until it is LONGEST_NS or more, as it
+     * may be long before any rank has the segment. A rank asks at most
+     * ASKED_MAX times in vain. */
     LONGEST_NS = 100000000,
     ASKED_MAX = 10000
 };
 
 #define NO_RANK UINT32_MAX
 
-/* Relays of a team say to one another (relay.h shows when): */
+/* The words of relays to one another: */
 typedef enum word {
     MISSING, /* I lack the segments from `index` on */
     OFFER,   /* I can send them */
@@ -51,8 +51,7 @@ static void note_pace(xyl_relay_t *relay)
             4;
 }
 
-/* A rank that is held up in one call may be so in the next, where this rank
- * then asks sooner. A call without help ends that. */
+/* After a call with help, this rank asks sooner in the next one. */
 static void note_help(const xyl_relay_t *relay)
 {
     uint32_t lane = UINT32_C(1) << relay->spec.lane;
@@ -151,8 +150,7 @@ static void timer_start(xyl_relay_t *relay)
                         xyl_clock_now(engine->clock) + relay->wait_ns);
 }
 
-/* 1: the timer fired late: this rank was held up, and first looks at what came.
- * Only once: all timers are late if the clock of sleepers is coarse. */
+/* 1: the timer fired late, so this rank first looks at what came; only once. */
 static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
 {
     relay->looks = !relay->looks && late_ns >= relay->spec.wait_ns;

@@ -71,7 +71,6 @@ static int tree_is_past(const xyl_relay_t *relay, uint64_t piece, uint64_t end)
     return 1;
 }
 
-/* 1: no other rank needs this rank's piece any more. */
 int xyl_relay_is_past(const xyl_relay_t *relay, uint64_t piece)
 {
     uint64_t end = xyl_relay_piece_end(relay, piece);

@@ -1,6 +1,6 @@
 /* The state of a relay, and what its two halves have in common. relay.c is the
  * stage; relay_help.c moves segments beside the tree, past leaders that are
- * late (relay.h shows the messages). */
+ * late (docs/inside/levels.md, "A late leader"). */
 #pragma once
 
 #include "collectives/levels/relay.h"
@@ -16,9 +16,7 @@ enum {
 
 typedef struct xyl_relay xyl_relay_t;
 
-/* A leader tells its parent in the tree of each piece that it has. A completed
- * send does not say so: the net may complete it before the receiver has the
- * message. */
+/* By this a leader tells its parent in the tree of each piece that it has. */
 typedef struct xyl_relay_word {
     xyl_event_t event; /* first */
     xyl_relay_t *relay;

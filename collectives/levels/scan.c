@@ -6,8 +6,8 @@
  *   node scan ──▶ (sum) ──▶ exscan ──▶ node bcast ──▶ combine
  *
  * Sanders, Traff, Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006.
- * The sum of a node is its last rank's result of a scan; in an exscan that rank
- * puts its own vector behind. The sum of the nodes before is in SCRATCH. */
+ * In an exscan the leader puts its own vector behind its result to get the sum
+ * of its node. The sum of the nodes before is in SCRATCH. */
 #include "collectives/levels/parts.h"
 
 enum { NODE, NET, BCAST };
