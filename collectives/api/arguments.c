@@ -133,7 +133,7 @@ static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
     return XYLEM_OK;
 }
 
-/* If counts are not in arrays: checks each side by its own. */
+/* Checks each side by its own count; for counts that are not in arrays. */
 static xylem_status_t check_buffers(const xylem_coll_args_t *args, int sends,
                                     int receives, const char *call)
 {

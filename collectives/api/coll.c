@@ -24,8 +24,8 @@ xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               : status;
 }
 
-/* A tag has numbers for the messages of a schedule, as schedules are cut for
- * that, except with some thousands of ranks. */
+/* Schedules are cut so that a tag has numbers enough for their messages, except
+ * with some thousands of ranks. */
 static xylem_status_t tag_prepare(xylem_team_t *team,
                                   const xyl_operation_t *operation,
                                   const char *call)
@@ -144,7 +144,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* Takes a kept plan, whose arguments have passed before, or plans anew. */
+/* Takes a kept plan, whose arguments have been checked, or plans anew. */
 static xylem_status_t plan_call(xylem_team_t *team,
                                 const xylem_coll_args_t *args, xyl_way_t way,
                                 const char *call, xylem_request_t **request_out)
@@ -451,7 +451,7 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     if (status != XYLEM_OK)
         return status;
     if (is_short && xyl_way_is_plain(way) &&
-        args != &own) /* plans that run inside say no more */
+        args != &own) /* a learner's plans do not run inside */
         outcome = xyl_inline_call(team, args, 1, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;

@@ -6,18 +6,17 @@
 #include "runtime/core/team.h"
 
 enum {
-    CALLS_TO_TURN = 64,    /* then the net and timers have theirs */
+    CALLS_TO_TURN = 64,    /* then net and timers have a turn */
     LOOKS = 64,            /* for the others; then the engine goes on */
     LOOKS_IF_SHARED = 2,   /* if others may need the core */
-    CALLS_ALL_TOLD = 16384 /* of a team; then some */
+    CALLS_ALL_TOLD = 16384 /* of a team; of later ones, some */
 };
 
 /* The golden ratio's fraction of 2^64 (Knuth, TAOCP 3, 6.4). */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 /* 1: no operation is under way that would have to wait or that comes first, and
- * no rank is missing, as far as a look at the engine tells. By the engine's
- * owner. */
+ * the team has not failed. By the engine's owner. */
 static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
 {
     unsigned *calls_to_turn = &xyl_plans_of(context)->inline_calls_to_turn;
@@ -35,8 +34,9 @@ static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
            xyl_engine_is_idle(engine);
 }
 
-/* 1: the observer is told of a call that need not wait; of one that waits it is
- * told from then on. Told calls are spread over calls that take turns. */
+/* 1: the observer is told of a call that need not wait. It is told of every
+ * call that waits, from then on. The told calls are spread, so that they are of
+ * all kinds if kinds alternate. */
 static __attribute__((cold, noinline)) int
 call_is_told(const xyl_observer_t *observer, const xyl_stage_t *stage)
 {

@@ -1,7 +1,6 @@
 /* Short blocking calls within a node, run inside the call: the calling thread
- * runs a kept plan of one stage that moves one piece over shared memory. Its
- * request and the engine take no part, unless the call waits for others so long
- * that the net must be looked after; then it goes on like any operation. */
+ * runs a kept plan of one stage that moves one piece over shared memory
+ * (docs/inside/stages.md, "Short calls"). */
 #pragma once
 
 #include "collectives/stages/collective.h"

@@ -145,7 +145,7 @@ static void fill_row(team_request_t *request, uint32_t key, uint32_t size)
     const xylem_team_t *parent = request->request.team;
     row_t *row = &request->table[parent->rank];
 
-    /* One slot bit pattern per rank: without a color none is needed. */
+    /* A rank without a color needs no slot. */
     request->slot = 0;
     if (request->color != XYLEM_COLOR_NONE)
         request->slot = xyl_context_slot_acquire(parent->context);

@@ -56,7 +56,7 @@ xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags)
     return status;
 }
 
-/* A key that is used once: the bit is no other team's. */
+/* A key that is used once: no other team's key has bit 63. */
 static uint64_t key_for(const xylem_team_t *team)
 {
     return team->key ^ (UINT64_C(1) << 63) ^

@@ -15,7 +15,6 @@ enum {
     SEGMENTS_BYTES = 48
 };
 
-/* The algorithm, and its parameters. */
 static void print_plan(const xyl_choice_t *choice, char *text)
 {
     const xyl_plan_t *frame = &choice->frame;

@@ -93,7 +93,7 @@ static uint32_t at_most(uint32_t value, uint64_t most)
     return value <= most ? value : most == 0 ? 1 : (uint32_t)most;
 }
 
-/* Limits halves, leaders and roots to the lanes, and to one segment each. */
+/* Limits halves, leaders and roots, so that each lane has a segment. */
 static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
 {
     uint64_t most = segments < XYL_LANES_MAX ? segments : XYL_LANES_MAX;

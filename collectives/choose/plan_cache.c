@@ -398,7 +398,7 @@ static int runs_inline(const xyl_operation_t *operation)
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
-/* 1: the call names types of the user's: a later type may have its handle. */
+/* 1: the call names types of the user's, whose handles later types may get. */
 static int types_may_go(const xyl_operation_t *operation,
                         const xylem_coll_args_t *args)
 {

@@ -4,9 +4,7 @@
  *
  * The cache owns its operations, which hold no reference to the team and do not
  * count as live. Any thread takes and keeps plans. A short blocking call runs a
- * plan that stays in the cache: the first such call claims the plan for the
- * engine's owner, and only an owner of the engine takes it from then on. So a
- * collective that runs inside the call pays for one exchange, the engine's. */
+ * plan that stays in the cache (docs/inside/stages.md, "Short calls"). */
 #pragma once
 
 #include "collectives/data/modules.h"

@@ -7,7 +7,8 @@
 #include "collectives/choose/registry.h"
 #include "collectives/stages/choice.h"
 
-/* Facts of a team on several nodes; from "memory" on, of a call. */
+/* Facts. The first four are of a team on several nodes, the others of a call.
+ */
 enum {
     XYL_FACT_SHARED = 1,   /* nodes of several ranks exist, and share memory */
     XYL_FACT_SWITCHES = 2, /* XYLEM_TOPOLOGY tells nodes apart */
@@ -30,7 +31,7 @@ enum {
 /* How ranks come to a call, as far as this is known; bits. */
 enum { XYL_ARRIVE_TOGETHER = 1, XYL_ARRIVE_RANDOM = 2, XYL_ARRIVE_LATE = 4 };
 
-/* Where a rule pays; not asked if the algorithm is named. */
+/* Where a rule pays. A named algorithm runs elsewhere, too. */
 typedef struct xyl_pays {
     uint32_t facts;
     uint32_t node_ranks_max; /* ranks of the largest node */
@@ -97,5 +98,5 @@ int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
 /* Returns the algorithms that the rule names for a collective. The algorithm is
  * NULL if the collective has none of that name. */
 xyl_named_t xyl_rule_named(const xyl_rule_t *rule, xylem_coll_t coll);
-/* Makes the rule name this. */
+/* Makes the rule name these algorithms. */
 void xyl_rule_name(xyl_rule_t *rule, const xyl_named_t *named);

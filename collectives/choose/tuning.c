@@ -13,7 +13,6 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, OTHER_BYTES = 256 };
 
-/* Each context has one. */
 typedef struct xyl_tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;

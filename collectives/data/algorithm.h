@@ -36,11 +36,11 @@ enum {
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)
 
-/* How an algorithm does the levels within a node of collectives in lanes
- * (levels/han.c). Other nodes need not know: buffers of a run may make it leave
- * these levels to the stages that are there in any case. `begin` comes before
- * the stages of all lanes, `end` behind them, and adds those of mirrors. `han`
- * keeps errors. */
+/* How an algorithm runs, within a node, the levels of collectives in lanes
+ * (levels/han.c). Other nodes need not know. Runs whose buffers do not suit
+ * leave these levels to the stages that are there in any case. `begin` comes
+ * before the stages of all lanes; `end` comes behind them, and adds those of
+ * mirrors. `han` keeps errors. */
 typedef struct xyl_node_level {
     uint32_t colls; /* XYL_COLL_BIT of each, of the whole call */
     void (*begin)(struct xyl_han *han);
@@ -68,7 +68,7 @@ typedef struct xyl_algorithm {
      * part is set; else what is missing, a static string. Reads only what is
      * equal on all ranks. NULL: it fits all problems. */
     const char *(*lacks)(const struct xyl_problem *problem);
-    const xyl_node_level_t *level; /* NULL: it is none */
+    const xyl_node_level_t *level; /* NULL: it runs no levels */
 } xyl_algorithm_t;
 
 /* In an entry: the kind, and the function of that kind. */

@@ -152,8 +152,8 @@ static inline packed_t packed(sum_t sum)
     ((row)[2 * (i)] = (from).word[0], (row)[2 * (i) + 1] = (from).word[1])
 #endif
 
-/* Sums in a row. No functions: clang vectorises a loop with such accesses only
- * if they stand in the loop. */
+/* Sums in a row. Macros, because clang vectorises a loop with such accesses
+ * only if they stand in the loop. */
 #define SUM_GET(row, i) unpacked(PACKED_GET(row, i))
 #define SUM_PUT(row, i, sum)                                                   \
     do {                                                                       \
@@ -171,8 +171,8 @@ static inline word_t lesser(word_t a, word_t b)
     return (signed_t)a < (signed_t)b ? a : b;
 }
 
-/* The same sum at a higher index, whose upper digits are 0. One choice after
- * the other, of which clang makes no branches. */
+/* The same sum at a higher index, whose upper digits are 0. Choices in a row,
+ * because clang makes no branches of these. */
 static inline sum_t lifted(sum_t sum, word_t index)
 {
     word_t by = index - sum.index;
@@ -438,9 +438,10 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
     return differ == 0;
 }
 
-/* Adds without lifting, if all sums have one index, which no number exceeds. 0:
- * that is not so; or subnormal numbers count, which a program may have told the
- * processor to take for 0; or only numbers that are not finite count. */
+/* Adds without lifting if all sums have one index, which no number exceeds. 0:
+ * added nothing, because that is not so; because numbers may be subnormal,
+ * which a program may have told the processor to take for 0; or because the
+ * sums are not finite. */
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {

@@ -142,7 +142,6 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
     return status;
 }
 
-/* Resolves the blocks of one side into `blocks`. */
 static xylem_status_t resolve_blocks(xyl_call_t *call, int are_sent,
                                      blocks_t blocks)
 {
@@ -236,8 +235,8 @@ static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
 }
 
 /* Replaces the combiner if bits are to depend on contributions alone. A setting
- * is for all calls of a program: by a setting, a call whose operation has no
- * such form goes in a fixed order. */
+ * is for all calls of a program. So a call whose operation has no such form
+ * goes in a fixed order if only the setting asks for it. */
 static xylem_status_t make_reproducible(xyl_call_t *call)
 {
     const xylem_team_t *team = call->team;

@@ -10,8 +10,9 @@
 typedef struct xyl_call {
     xylem_team_t *team;
     /* Without types of the user's. Arrays and callbacks that this rank has no
-     * use for are NULL. All ranks share the terms: blocks are bytes, and sums
-     * may stand for numbers, which then lie elsewhere. */
+     * use for are NULL. In terms that all ranks share: elements of blocks are
+     * bytes, and in the reproducible order elements may be sums, which the
+     * library makes of the user's numbers. */
     xylem_coll_args_t args;
     xyl_way_t way;
     const void *send;     /* the user's */

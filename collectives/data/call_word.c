@@ -40,7 +40,7 @@ static uint64_t read_field(uint64_t word, int at, int bits)
     return field(word >> at, bits);
 }
 
-/* 1 and more. All that is not predefined shares one value, and may differ. */
+/* At least 1. All values of the user's share one, though they may differ. */
 static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
 {
     return value < predefined ? value + 1 : field(UINT64_MAX, bits);

@@ -319,8 +319,8 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 /* ---- short forms ---- */
 
 /* The parameters of each list after the team: P(type, member of
- * xylem_coll_args_t). Of the displacements and counts of a list only those that
- * its collective has are named; the rest of the arguments are 0. */
+ * xylem_coll_args_t). A list names only counts and displacements that its
+ * collective has; all other arguments are 0. */
 #define XYL_BUFFERS_(P)  P(const void *, send) P(void *, recv)
 #define XYL_ELEMENTS_(P) P(size_t, count) P(xylem_type_t, type)
 #define XYL_SENT_EACH_(P)                                                      \

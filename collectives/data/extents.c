@@ -21,7 +21,6 @@ static void runs_add(xyl_extents_t *extents, uint64_t at, uint64_t bytes)
         extents->runs[extents->count++] = (xyl_run_t){at, bytes};
 }
 
-/* Adds blocks of the problem's packed bytes. */
 static void runs_add_blocks(xyl_extents_t *extents,
                             const xyl_problem_t *problem,
                             const uint64_t *counts, const uint64_t *displs)
@@ -79,7 +78,6 @@ static uint64_t unit_of(const xyl_call_t *call)
                : call->problem.count;
 }
 
-/* Extents without a run. */
 static xyl_extents_t extents_begin(const xyl_layout_t *layout, xyl_run_t *runs)
 {
     return (xyl_extents_t){

@@ -7,8 +7,8 @@
  *   bits are those of every narrower type.
  * - MIN and MAX of floating-point numbers are `left < right ? left : right` and
  *   `left > right ? left : right`: the right operand when either is a NaN and
- *   when the two are zeros of different sign. That is what one instruction of
- *   the processor does.
+ *   when the two are zeros of different sign, as one instruction of the
+ *   processor has it.
  * - A complex product is (ac - bd) + (ad + bc)i, each operation rounded on its
  *   own. It does not recover infinities from NaNs as C's Annex G would.
  * - Sums and products of 16-bit floating-point numbers are taken of binary32
@@ -133,7 +133,8 @@
     [XYLEM_MINLOC] = minloc_##name, [XYLEM_MAXLOC] = maxloc_##name
 
 /* The compilers do not vectorise the processor's conversions of binary16, so
- * the loop is written out. What is left at the end is done on a copy. */
+ * the loop is written out. The last elements, too few for a vector, are copied.
+ */
 #ifdef HAS_FLOAT16_CONVERSIONS
 #ifdef __AVX512F__
 typedef __m512 lanes_t;

@@ -34,8 +34,8 @@ typedef struct side {
 #define FRONT_AND_BACK(size)                                                   \
     (memcpy(t, f, size), memcpy(t + bytes - (size), f + bytes - (size), size))
 
-/* Pieces of up to 64 bytes are moved without a call: lengths that are common
- * by themselves, those between by two or four moves that overlap. */
+/* Pieces of up to 64 bytes are moved without a call: common lengths by one
+ * move, others by two or four moves that overlap. */
 static void copy_short(side_t to, side_t from, uint64_t count, size_t bytes)
 {
     uint64_t i;

@@ -1,6 +1,6 @@
 /* The numbers of the modules of collectives/, by which their state in a context
- * or a team is found (runtime/core/module.h). Each builds on lower ones at
- * most. */
+ * or a team is found (runtime/core/module.h). A module builds only on modules
+ * of lower numbers. */
 #pragma once
 
 #include "runtime/core/module.h"

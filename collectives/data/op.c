@@ -1,5 +1,4 @@
-/* Types and operations as tables: what is not in a table does not exist. The
- * tables are constant; any thread may call any function. */
+/* Types and operations as tables: what is not in a table does not exist. */
 #include "collectives/data/op.h"
 
 #include <complex.h>

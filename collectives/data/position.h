@@ -18,8 +18,8 @@ typedef enum xyl_buffer {
     XYL_BUFFER_BOARD  /* the window behind all inputs */
 } xyl_buffer_t;
 
-/* `at` counts elements in a schedule, and packed bytes in a node program. There
- * `at` of SEND and RECV is for piece 0. */
+/* `at` counts elements in a schedule, and packed bytes in a node program. A
+ * program's `at` of SEND and RECV is for piece 0. */
 typedef struct xyl_position {
     xyl_buffer_t buffer;
     uint32_t seat; /* LINE, INPUT */

@@ -5,8 +5,8 @@
  * sum of a block to the rank from which it would have got the block, once it
  * has got the sums of all ranks to which it would have sent the block. Any
  * number of ranks; for long messages.
- * Rounds only give the order: a block goes on when it is there. Of blocks
- * beyond the last, which stand for the last, only the first is sent.
+ * Rounds only give the order: a block goes on when it is there. Blocks beyond
+ * the last stand for the last; only the first of these is sent.
  * Traff, Optimal broadcast schedules in logarithmic time with applications to
  * broadcast, all-broadcast, reduction and all-reduction, 2024. */
 #include <assert.h>
@@ -18,12 +18,12 @@
 
 /* ---- which block a rank gets in which round ---- */
 
-/* In round i, with k = i mod `rounds`, each rank r sends one block to rank
- * r + skip[k] and gets one from rank r - skip[k], round past the last; rank 0
- * has all blocks from the start and gets none. first_blocks says which of the
- * first `rounds` blocks a rank gets, by k: a number below 0 stands for one that
- * begins as many rounds later; every `rounds` rounds the numbers grow by
- * `rounds`. A rank sends the block that the receiver gets. */
+/* In round i, with k = i mod `rounds`, each rank r sends one block to rank r +
+ * skip[k] and gets one from rank r - skip[k], round past the last; rank 0 has
+ * all blocks from the start and gets none. A rank sends the block that the
+ * receiver gets. first_blocks finds, by k, the blocks that a rank gets first.
+ * These numbers grow by `rounds` every `rounds` rounds; a number below 0 is no
+ * block yet. */
 enum { ROUNDS_MAX = 32 };
 
 typedef struct circulant {
@@ -33,10 +33,10 @@ typedef struct circulant {
 } circulant_t;
 
 /* A rank is a sum of skips, largest first. The block of rank r is the smallest
- * skip of that sum: the first block that gets to it. For round k the search
- * goes, by sums of skips in that order, for the closest rank not behind
- * r - skip[k] with a block that has not been found yet; it never goes back, so
- * it takes O(rounds) steps in all. Ranks are counted from `ranks` on, so that
+ * skip of that sum: the first block that gets to it. The search for round k
+ * tries sums of skips in that order, and takes the closest rank, not behind r -
+ * skip[k], whose block has not been found yet. It never goes back, so it takes
+ * O(rounds) steps in all. Ranks are counted from `ranks` on, so that
  * differences are not negative. */
 enum { NOTHING = -1 };
 
@@ -233,7 +233,7 @@ static int circulation_init(circulation_t *c, const xyl_problem_t *problem,
     c->block = xyl_segment_count(problem, problem->count);
     c->blocks = (problem->count + c->block - 1) / c->block;
     schedule->labels = (uint32_t)c->blocks; /* also labels not used */
-    /* The last round is to end a turn of all skips. */
+    /* The last round ends a turn of all skips. */
     c->first_round = (rounds - (c->blocks - 1) % rounds) % rounds;
     c->rounds = c->first_round + c->blocks - 1 + rounds;
     receipts_init(c, &c->own, c->place);

@@ -98,8 +98,8 @@ static uint32_t rounds_plan(halving_t *halving)
     return round;
 }
 
-/* In the first round the sums lie elsewhere than `work`, which is written over.
- * In place they lie there, or did until the neighbour's were added. */
+/* The action after which `work` may be written over in the first round. In
+ * place the sums lie there, or did until the neighbour's were added. */
 static xyl_action_t left_at_first(const halving_t *halving, xyl_action_t send)
 {
     if (!halving->problem->is_in_place)

@@ -1,9 +1,8 @@
 /* Alltoall(v) and allgather(v), each block sent straight to its receiver: in
  * step i every rank sends to the i-th rank after it and receives from the i-th
- * before it; no step waits for the step before. Pairwise, a few steps are under
- * way at once: for long blocks. Linear, many are: for middle blocks, when their
- * number of messages is still worth while, for few ranks, or for ranks that
- * arrive at different times.
+ * before it; no step waits for the step before. Pairwise has a few steps under
+ * way at once: for long blocks. Linear has many: for middle blocks, for few
+ * ranks, or for ranks that arrive at different times.
  *
  * In place a block of an alltoall has to be put aside before the block that
  * replaces it is received. So that few are aside at a time, the partner of a
