@@ -369,9 +369,9 @@ void xmpi_hook_remove(void);
 /* Called before `self` is freed: the hook goes on with xmpi_state.self. */
 void xmpi_hook_leave(MPI_Comm self);
 
-/* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or why
- * the host gets the call because of its operands. Returns MPI's code, after
- * calling the error handler. */
+/* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or
+ * why the host gets the call, which only its operands decide. Returns MPI's
+ * code, after calling the error handler. */
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 /* Moves xylem's data until the nonblocking call of `request` is over, or for
@@ -545,7 +545,7 @@ void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin);
 /* Has the host make a call. Returns MPI's code. */
 int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                MPI_Request *request);
-/* Adds the forms of MPI-4 that the host's neighbourhood collectives lack. */
+/* Adds forms of MPI-4 that the host's neighbourhood collectives lack. */
 void xmpi_neighbors_take(void);
 
 #endif

@@ -9,9 +9,8 @@
 #include "collectives/data/description.h"
 
 /* Neighbourhood collectives that the binding leaves to the library. The binding
- * adds forms of MPI-4 that the library lacks, as it does for its own
- * collectives: a program that finds one form expects all. Columns: as the first
- * six of XYL_COLL_MPI_MAP. */
+ * adds forms of MPI-4 that it can make of the library's: a program that finds
+ * one form expects all. Columns: as the first six of XYL_COLL_MPI_MAP. */
 #define XMPI_NEIGHBORS(X)                                                      \
     X(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, Neighbor_allgatherv,           \
       Ineighbor_allgatherv, ALLGATHERV, ALL)                                   \

@@ -152,7 +152,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++)
         xmpi_type_hold(blocks[i].type);
-    /* Drops const: the address is only computed with. */
+    /* Drops const: the buffer of a send side is only read. */
     memcpy(&buffer->user, &side->buf, sizeof buffer->user);
     buffer->count = n;
     buffer->blocks = blocks;
