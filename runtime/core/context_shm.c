@@ -185,7 +185,7 @@ xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
 
     if (fd < 0 || context->driver.params.mode == XYL_DRIVER_CALLER)
         return XYLEM_OK;
-    /* The byte stays in the pipe until `sleeps` takes it out. */
+    /* The byte stays in the pipe until ops->sleeps takes it out. */
     shm_of(context)->watch = xyl_driver_watch(&context->driver, fd, NULL, NULL);
     if (shm_of(context)->watch == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");

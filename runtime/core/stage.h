@@ -31,7 +31,7 @@ struct xyl_hold;
 typedef enum xyl_role {
     XYL_ROLE_NOTHING,
     XYL_ROLE_INPUT,   /* this rank's contribution; in place: in the result */
-    XYL_ROLE_RESULT,  /* NULL: this rank's block stays in its place */
+    XYL_ROLE_RESULT,  /* bound to NULL: this rank's block stays in place */
     XYL_ROLE_SCRATCH, /* these three: of the operation's `buffers` */
     XYL_ROLE_SPARE,
     XYL_ROLE_PACKED,

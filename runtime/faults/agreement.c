@@ -27,7 +27,7 @@ typedef struct agreements {
     _Atomic uint64_t done;
     xyl_notice_t *outcome; /* of the last; NULL: none */
     xyl_notice_t *mine;    /* this rank's value; NULL: it has not called yet */
-    uint32_t asked;        /* team rank it was sent to; UINT32_MAX: none */
+    uint32_t asked;        /* team rank that `mine` went to; UINT32_MAX: none */
     xyl_notice_t *sum;     /* of the values that have come; NULL: none */
     uint64_t *heard;       /* bits: team ranks whose values have come; NULL:
                               the team has agreed on nothing yet */

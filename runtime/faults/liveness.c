@@ -17,7 +17,7 @@
 
 enum {
     END_LOOKS = 100,
-    ENDING_WAIT_MS = 1000, /* for the end of a process without memory */
+    ENDING_WAIT_MS = 1000, /* for the end of one that has left its memory */
     LOOK_US = 1000,        /* between looks at a process */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
