@@ -1,6 +1,6 @@
-/* New teams out of old ones. One code makes all kinds: every rank of the parent
- * puts {color, key, slot, ...} into its row of a table, the table is gathered
- * by an allreduce over zeros, and each rank picks out the rows of its color. */
+/* New teams out of old ones. Every rank of the parent puts {color, key, slot,
+ * ...} into its row of a table of zeros; an allreduce joins the tables; each
+ * rank picks out the rows of its color. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The decision: which algorithm a call takes, with all its parameters. Its
- * inputs are equal on all ranks, so that all decide alike. In order of
- * precedence, the call, XYLEM_ALGORITHMS or the tables (rule.h) decide. */
+ * inputs are equal on all ranks, so that all decide alike. The call decides
+ * first, then XYLEM_ALGORITHMS, then the tables (rule.h). */
 #pragma once
 
 #include "collectives/choose/registry.h"

@@ -4,10 +4,10 @@
  * A number is cut into digits at fixed powers of two, and digits of the same
  * power are added as integers, which is exact. A sum keeps the digits of the
  * three highest powers that any of its numbers reaches, and the number of the
- * highest (its index); the bits of each number below these are cut off. After
- * Demmel and Nguyen, 2013 and 2015, and Ahrens, Demmel and Nguyen, 2020, with
- * integers in the place of floating-point bins. docs/reproducible.md has the
- * sizes, the bounds, and what becomes of NaNs, infinities and zeros.
+ * highest (its index). Lower bits of its numbers are cut off. After Demmel and
+ * Nguyen, 2013 and 2015, and Ahrens, Demmel and Nguyen, 2020, with integers in
+ * the place of floating-point bins. docs/reproducible.md has the sizes, the
+ * bounds, and what becomes of NaNs, infinities and zeros.
  *
  * Numbers of 16 bits are added as float32; the result is rounded to float32,
  * and then to 16 bits. Complex numbers are two sums.

@@ -439,9 +439,9 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
 }
 
 /* Adds without lifting if all sums have one index, which no number exceeds. 0:
- * added nothing, because that is not so; because numbers may be subnormal,
- * which a program may have told the processor to take for 0; or because the
- * sums are not finite. */
+ * nothing is added, because that is not so, because the sums are not finite, or
+ * because numbers may be subnormal, which a program may have told the processor
+ * to take for 0. */
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {

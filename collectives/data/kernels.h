@@ -1,10 +1,10 @@
 /* The reduction kernels behind op.h: which element types there are, how each
  * lies in memory, and the tables of functions that combine them.
  *
- * kernels.c is compiled once per instruction set into a table of its own. The
- * same sequence of roundings is used everywhere, so all tables give the same
- * bits; only the sign and payload of a NaN that an addition or multiplication
- * produces are left open. Nothing here has state; any thread may use it. */
+ * kernels.c is compiled once per instruction set into a table of its own. All
+ * tables round in the same sequence, so they give the same bits, except for the
+ * sign and payload of a NaN that an addition or multiplication produces.
+ * Nothing here has state; any thread may use it. */
 #pragma once
 
 #include <stdint.h>
@@ -49,8 +49,8 @@ XYL_PAIR(long_double, long double)
  *   LOGICAL  LAND LOR LXOR
  *   PAIR     MINLOC MAXLOC
  *   FLOAT16, BFLOAT16  SUM PROD MIN MAX, by half.h
- * XYLEM_BOOL is read as bytes, of which any but 0 is true: compilers do not
- * vectorise _Bool well, and its other 254 values are not defined. */
+ * XYLEM_BOOL is read as bytes, of which any but 0 is true, because compilers do
+ * not vectorise _Bool well. */
 #define XYL_TYPE_MAP(X)                                                        \
     X(BYTE, byte, RAW, uint8_t)                                                \
     X(INT8, int8, INTEGER, int8_t)                                             \

@@ -2,10 +2,10 @@
  * of the copy exchanged. The unit of the walk is the pattern of the innermost
  * level: first the rest of a pattern, then whole patterns in rows, then a part.
  *
- * Whole patterns are moved block by block, not pattern by pattern: the k-th
+ * Whole patterns are moved block by block, not pattern by pattern. The k-th
  * block of some hundred patterns in a row is a strided copy with both strides
- * known, of which the inner loop is a load and a store. The rows are cut into
- * tiles that stay in the first-level cache, which each block passes over. */
+ * known; its inner loop is a load and a store. The rows are cut into tiles that
+ * stay in the first-level cache, which each block passes over. */
 #include "collectives/data/layout.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
-/* Layouts are built in two steps. First the sizes and bounds of all parts, with
- * every sum and product checked: all bytes of an element then lie less than
- * 2^63 bytes from its address and from each other, so that no offset and no
- * distance of pieces can overflow afterwards. Then the blocks. A single part
- * keeps its nest and gets a level around it. Several parts have no nest in
- * common: they are unrolled into one list of blocks, which joins neighbours
- * and finds pieces at equal distances again as it grows. */
+/* Layouts are built in two steps. The first finds the sizes and bounds of all
+ * parts, with every sum and product checked. Then all bytes of an element lie
+ * less than 2^63 bytes from its address and from each other, so no offset and
+ * no distance of pieces can overflow afterwards. The second step makes the
+ * blocks. A single part keeps its nest and gets a level around it. Several
+ * parts are unrolled into one list of blocks, which joins neighbours and finds
+ * pieces at equal distances as it grows. */
 #include "collectives/data/layout_build.h"
 
 #include <assert.h>

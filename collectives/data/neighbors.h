@@ -3,9 +3,9 @@
  * by which ranks need not wait in a circle.
  *
  * Both ends sort an edge by its step, (receiver - sender) modulo ranks. So
- * ranks do not all begin with the same neighbour; and of all edges that are
- * left, the first in this order is the first of its sender and of its receiver.
- * An edge that a rank names several times is there as often. */
+ * ranks do not all begin with the same neighbour. The first in this order of
+ * all edges that are left is the first of its sender and of its receiver. An
+ * edge that a rank names several times is there as often. */
 #pragma once
 
 #include "collectives/data/problem.h"

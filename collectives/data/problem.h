@@ -62,10 +62,10 @@ typedef struct xyl_problem_on_node {
  *   the v forms, reduce_scatter               counts, displs: of each block
  *
  * Block i lies in the large buffer at i * count, or at displs[i]; the small
- * buffer begins at 0. In place: what this rank would have in the small buffer
- * lies in its place of the large one; of a reduce_scatter the whole input lies
- * where the result goes, at the beginning of RECV; of an alltoall what is sent
- * to a rank lies where its block goes. */
+ * buffer begins at 0. In place, the small buffer's block lies in its place of
+ * the large one. The whole input of a reduce_scatter then lies where the result
+ * goes, at the beginning of RECV; an alltoall sends a rank's block from where
+ * that rank's block is received. */
 typedef struct xyl_problem {
     xylem_coll_t coll;
     /* The call's, for parameters that only its collective has; borrowed. NULL:

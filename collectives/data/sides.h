@@ -1,7 +1,7 @@
 /* The two sides of a collective's messages, as the types of a call describe
  * them. All code behind this knows packed bytes only. A block of as many packed
- * bytes replaces a type of the user's; if an element is longer than a block can
- * be, bytes replace it, with all counts and displacements in bytes. If elements
+ * bytes replaces a type of the user's. Elements that are longer than a block
+ * can be become bytes, with all counts and displacements in bytes. If elements
  * have gaps, the layout says where their bytes lie. */
 #pragma once
 

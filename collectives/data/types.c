@@ -235,7 +235,7 @@ xylem_status_t xyl_types_layout_of_blocks(xylem_context_t *context, uint32_t n,
 
 /* ---- public functions ---- */
 
-/* `missing`: what the call lacks besides; NULL: nothing. */
+/* `missing`: a further argument that the call lacks; NULL: none. */
 static xylem_status_t type_call_check(const xylem_context_t *context,
                                       const xylem_type_t *type_out,
                                       const char *missing, const char *call)

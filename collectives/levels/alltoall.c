@@ -1,10 +1,10 @@
 /* Alltoall(v, w) of short blocks in three steps. The seats of a node share out
  * the nodes: seat s deals with the nodes n for which n mod seats is s. It gets
  * the blocks for these nodes from each seat of its own node, and exchanges one
- * message with each of them; from these messages the seats of its node take
- * their blocks. A message from node m to node n goes from seat n mod seats(m)
- * to seat m mod seats(n), and has for each seat of m the blocks for the seats
- * of n.
+ * message with each of these nodes. The seats of its node take their blocks
+ * from the messages. A message from node m to node n goes from seat n mod
+ * seats(m) to seat m mod seats(n), and has for each seat of m the blocks for
+ * the seats of n.
  *
  *   node: hand out ──▶ exchange ──▶ node: take
  *

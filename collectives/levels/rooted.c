@@ -1,7 +1,7 @@
-/* Gather(v) and scatter(v) in two levels. The blocks of a node go between the
- * root and the node's leader in one message, a bundle, and between the leader
- * and its ranks by a gather or scatter of the node. The blocks of the root's
- * own node are gathered to, or scattered from, the user's buffer.
+/* Gather(v) and scatter(v) in two levels. The blocks of a node go in one
+ * message, a bundle, between the root and the node's leader. A gather or
+ * scatter of the node moves them between the leader and its ranks. The blocks
+ * of the root's own node are gathered to, or scattered from, the user's buffer.
  *
  *   gather(v)    root's node     node gather
  *                other nodes     node gather ──▶ bundle
@@ -73,7 +73,7 @@ static int is_bundled(const xyl_han_t *han, uint32_t node, uint64_t bytes)
                                bytes <= slot_bytes(han, node));
 }
 
-/* This rank's bytes in its node's bundle. Of no use on the root's node. */
+/* This rank's bytes in its node's bundle; not for the root's node. */
 static uint64_t own_bundled(const xyl_han_t *han)
 {
     uint64_t own = han->problem.count;

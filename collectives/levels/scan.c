@@ -1,7 +1,7 @@
 /* Scan and exscan in levels, if ranks fill node after node. The ranks of a node
- * scan their vectors; so its last rank, the leader, has the node's sum. The
- * leaders' exscan tells each the sum of the nodes before its own; the leader
- * hands that on within its node, and every rank puts it in front.
+ * scan their vectors; so its last rank, the leader, has the node's sum. By
+ * their exscan each leader gets the sum of the nodes before its own. It hands
+ * this on within its node, and every rank puts it in front.
  *
  *   node scan ──▶ (sum) ──▶ exscan ──▶ node bcast ──▶ combine
  *

@@ -1,7 +1,7 @@
 /* Allgather(v): in the round of distance d, a power of the radix, every rank
  * has the blocks of itself and the d - 1 ranks after it. It sends these blocks
- * to the radix - 1 ranks that are 1, 2, ... times d before it, as far as such a
- * rank lacks them. Any number of ranks; for short blocks.
+ * to the radix - 1 ranks that are 1, 2, ... times d before it, except those
+ * that a rank has already. Any number of ranks; for short blocks.
  *
  * The temporary buffer keeps the blocks from the rank's own on: they are sent
  * from there, and copied to their places as they arrive. Blocks of the last

@@ -1,6 +1,6 @@
-/* Allgather(v): each rank passes what it got from the rank before on to the
- * next one, ranks - 1 times; a block goes on as soon as it is there, whatever
- * other ranks do. Empty blocks are left out on both sides. For long blocks.
+/* Allgather(v): each rank passes the block that it got from the rank before on
+ * to the next rank, ranks - 1 times. A block goes on as soon as it is there.
+ * Empty blocks are left out on both sides. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.1. */
 #include "collectives/schedules/algorithm.h"
 

@@ -1,9 +1,9 @@
 /* Allreduce: in each round all ranks of a group of `radix` send their sums to
  * each other and combine them in the order of ranks; with groups of two that is
- * recursive doubling. Operations need not be commutative. Places are written
- * with base `radix` and, at the top, one smaller digit; ranks beyond the
- * largest number of that form stand back behind a neighbour. log_radix rounds;
- * for short messages on nets that send several at once.
+ * recursive doubling. Operations need not be commutative. The number of places
+ * is the largest power of `radix` times a digit; the other ranks stand back
+ * behind a neighbour. log_radix rounds; for short messages on nets that send
+ * several at once.
  * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
  * 2017; with two: Thakur, Rabenseifner, Gropp, Optimization of collective
  * communication operations in MPICH, 2005, section 4.5. */

@@ -1,8 +1,8 @@
-/* Broadcast of long messages: the message is cut into a part per rank, the
- * parts are scattered down a binomial tree of places counted from the root,
- * and gathered by all: round the ring, or by recursive doubling, which takes
- * fewer rounds and suits shorter messages. For the latter the ranks beyond the
- * largest power of two get everything from their neighbours.
+/* Broadcast of long messages: the message is cut into a part per rank. The
+ * parts are scattered down a binomial tree of places counted from the root.
+ * Then all ranks gather them, round the ring or by recursive doubling, which
+ * takes fewer rounds and suits shorter messages. For the latter the ranks
+ * beyond the largest power of two get everything from their neighbours.
  *
  * A rank never gets a part again that came down the tree with its subtree, so
  * every part of the buffer is written once, and goes on as soon as it is there.

@@ -1,10 +1,9 @@
-/* Bcast and reduce in many blocks on a circulant graph: in each of
- * blocks - 1 + ceil(log2 ranks) rounds every rank sends a block and gets one,
- * so that all are busy from the first rounds to the last. Each rank computes
- * for itself which blocks. A reduce is a broadcast backwards: a rank sends its
- * sum of a block to the rank from which it would have got the block, once it
- * has got the sums of all ranks to which it would have sent the block. Any
- * number of ranks; for long messages.
+/* Bcast and reduce in many blocks on a circulant graph: in each of blocks - 1 +
+ * ceil(log2 ranks) rounds every rank sends a block and gets one, so that all
+ * are busy from the first rounds to the last. Each rank computes for itself
+ * which blocks. A reduce is a broadcast backwards: sums of a block come from
+ * the ranks to which a broadcast sends the block, and their sum goes to the
+ * rank from which it gets the block. Any number of ranks; for long messages.
  * Rounds only give the order: a block goes on when it is there. Blocks beyond
  * the last stand for the last; only the first of these is sent.
  * Traff, Optimal broadcast schedules in logarithmic time with applications to

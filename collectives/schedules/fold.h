@@ -1,7 +1,6 @@
-/* Folds any number of ranks to fewer, mostly to a power of two: of the first
- * 2 * (ranks - places) ranks each odd one stands back behind the even one
- * before it. So each place has a range of ranks, and places are in the order of
- * ranks. */
+/* Folds any number of ranks to fewer, mostly to a power of two: each odd rank
+ * below 2 * (ranks - places) stands back behind the even rank before it. So
+ * each place has a range of ranks, and places are in the order of ranks. */
 #pragma once
 
 #include "collectives/schedules/algorithm.h"

@@ -1,5 +1,6 @@
-/* A few places for elements that arrive to be combined, used in turn: so many
- * messages may be on their way at once; more messages need no more memory. */
+/* A few places for elements that arrive to be combined, used in turn. As many
+ * messages may be on their way at once; further messages need no more memory.
+ */
 #pragma once
 
 #include "collectives/data/schedule.h"

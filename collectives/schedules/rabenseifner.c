@@ -1,9 +1,9 @@
 /* Allreduce and reduce: ranks that differ in the lowest bit halve the vector
- * and combine one half each, those that differ in the next bit halve that, and
- * so on; then the parts are collected on the same ways back, by all or towards
- * the root. Neighbours come first, so ranks are combined in order and
- * operations need not be commutative. Each rank beyond the largest power of two
- * first gives all to its neighbour. For long messages.
+ * and combine one half each; ranks that differ in the next bit halve that half,
+ * and so on. Then the parts go the same ways back, to all ranks or towards the
+ * root. Neighbours come first, so ranks are combined in order and operations
+ * need not be commutative. Each rank beyond the largest power of two first
+ * gives all to its neighbour. For long messages.
  * Rabenseifner, Optimization of collective reduction operations, 2004. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"

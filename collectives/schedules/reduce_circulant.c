@@ -1,13 +1,13 @@
 /* Allreduce and reduce_scatter(_block) on a circulant graph: seen from each
- * rank, the parts are numbered from its own on, round past the last rank. Of
- * `held` parts a rank sends the upper half to the rank that many places behind
- * it, whose first parts they are, and combines the parts that it gets with its
- * own first ones. It goes on with the lower half until only its own part is
- * left. For an allreduce the results go the same ways back. Any number of
- * ranks, ceil(log2 ranks) rounds each way, each rank sends its vector once each
- * way, less one part.
- * Traff, Optimal, non-pipelined reduce-scatter and allreduce algorithms,
- * 2024. */
+ * rank, the parts are numbered from its own on, round past the last rank. A
+ * rank that holds `held` parts sends the upper half to the rank for which these
+ * are the first parts, and combines the parts that it gets with its own first
+ * ones. It goes on with the lower half until only its own part is left. For an
+ * allreduce the results go the same ways back. Any number of ranks, ceil(log2
+ * ranks) rounds each way, each rank sends its vector once each way, less one
+ * part.
+ * Traff, Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024.
+ */
 #include <assert.h>
 
 #include "collectives/schedules/algorithm.h"

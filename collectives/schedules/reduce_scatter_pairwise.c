@@ -1,7 +1,7 @@
 /* Reduce_scatter(_block): every rank sends each other rank the block of that
- * rank, and combines the blocks that it gets: first from the ranks before it,
- * nearest first, then from those behind it, farthest first. The two sums are
- * joined in the end, so operations need not be commutative. For long blocks.
+ * rank, and combines the blocks that it gets from the ranks before it, nearest
+ * first, and from those behind it, farthest first. The two sums are joined in
+ * the end, so operations need not be commutative. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"

@@ -1,7 +1,6 @@
 /* Scan and exscan: each rank gets the sum of all ranks before it from its
- * neighbour, combines it with its own elements and passes it on, segment by
- * segment: with many segments all ranks work at once. For long messages and few
- * ranks. */
+ * neighbour, combines it with its own elements and passes it on. With many
+ * segments all ranks work at once. For long messages and few ranks. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 

@@ -5,10 +5,9 @@
  * ranks, or for ranks that arrive at different times.
  *
  * In place a block of an alltoall has to be put aside before the block that
- * replaces it is received. So that few are aside at a time, the partner of a
- * step is the same in both directions there: the sum of the two ranks modulo
- * the number of ranks is the step. As many blocks are aside as steps are under
- * way.
+ * replaces it is received. There a step has one partner for both directions, so
+ * that few blocks are aside at a time: the sum of the two ranks modulo the
+ * number of ranks is the step. As many blocks are aside as steps are under way.
  *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.3: there of an alltoall. */

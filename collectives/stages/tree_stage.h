@@ -1,6 +1,6 @@
 /* The tree stages over the net: segments travel down a tree (broadcast) or up
- * (reduce). Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5.
- */
+ * (reduce).
+ * Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5. */
 #pragma once
 
 #include "collectives/stages/collective.h"
