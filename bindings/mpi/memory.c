@@ -18,7 +18,7 @@ static int address_compare(const void *left, const void *right)
            ((uintptr_t)left < (uintptr_t)right);
 }
 
-static int has_noted(const void *memory)
+static int address_note(const void *memory)
 {
     const void *noted;
 
@@ -29,7 +29,7 @@ static int has_noted(const void *memory)
 }
 
 /* Forgets memory that was handed out here. 0: it was not. */
-static int has_dropped(const void *memory)
+static int address_drop(const void *memory)
 {
     const void *found;
 
@@ -43,23 +43,28 @@ int xmpi_Alloc_mem(MPI_Aint bytes, MPI_Info info, void *memory_out)
 {
     xylem_context_t *context = xmpi_context();
     void *memory;
+    int code;
 
     if (context != NULL && bytes >= 0 && info == MPI_INFO_NULL &&
         xylem_alloc(context, (size_t)bytes, &memory) == XYLEM_OK) {
-        if (has_noted(memory)) {
+        if (address_note(memory)) {
             *(void **)memory_out = memory;
             return MPI_SUCCESS;
         }
         (void)xylem_free(context, memory);
     }
-    return xmpi_host.Alloc_mem(bytes, info, memory_out);
+    code = xmpi_host.Alloc_mem(bytes, info, memory_out);
+    /* The end of a context frees memory; its addresses may come again. */
+    if (code == MPI_SUCCESS)
+        (void)address_drop(*(void **)memory_out);
+    return code;
 }
 
 int xmpi_Free_mem(void *memory)
 {
     xylem_context_t *context = xmpi_context();
 
-    if (memory == NULL || !has_dropped(memory))
+    if (memory == NULL || !address_drop(memory))
         return xmpi_host.Free_mem(memory);
     if (context != NULL) /* the end of the context has freed all its memory */
         (void)xylem_free(context, memory);
