@@ -22,6 +22,16 @@
  * before, or on another thread. */
 #define xyl_explain(status, ...) (xyl_status_explain(__VA_ARGS__), (status))
 
+/* The failure that has this number; `otherwise`, if none has. For numbers that
+ * have come over the wire. */
+static inline xylem_status_t xyl_status_numbered(uint32_t number,
+                                                 xylem_status_t otherwise)
+{
+    return number > XYLEM_IN_PROGRESS && number <= XYLEM_ERR_ABORTED
+               ? (xylem_status_t)number
+               : otherwise;
+}
+
 /* For the macros only. */
 void xyl_status_explain(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

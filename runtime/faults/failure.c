@@ -159,8 +159,9 @@ static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
     pthread_mutex_lock(&context->lock);
     team = xyl_team_listed(context, notice->team);
     if (team != NULL)
-        is_news = failure_note(team, (xylem_status_t)failed->status,
-                               failed->cause, failed->text);
+        is_news = failure_note(
+            team, xyl_status_numbered(failed->status, XYLEM_ERR_NET),
+            failed->cause, failed->text);
     if (is_news)
         xyl_notice_spread(context, team, notice);
     pthread_mutex_unlock(&context->lock);

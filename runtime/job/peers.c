@@ -109,11 +109,7 @@ static void settings_fill(const xyl_config_t *config, uint64_t *settings)
 xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
                                  uint32_t status, uint32_t culprit)
 {
-    /* The number has come over the wire. */
-    xylem_status_t why =
-        status > XYLEM_IN_PROGRESS && status <= XYLEM_ERR_ABORTED
-            ? (xylem_status_t)status
-            : XYLEM_ERR_BOOTSTRAP;
+    xylem_status_t why = xyl_status_numbered(status, XYLEM_ERR_BOOTSTRAP);
 
     if (why == XYLEM_ERR_PROC_FAILED && culprit < bootstrap->ranks)
         return xyl_bootstrap_miss(bootstrap, culprit);

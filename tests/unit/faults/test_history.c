@@ -349,6 +349,38 @@ static void test_nonsense_is_no_call(void)
     fabric_destroy(fabric);
 }
 
+/* A failure that comes over the wire without a status fails the team all the
+ * same, and the calls under way with it. */
+static void test_nonsense_is_a_failure(void)
+{
+    static const uint32_t statuses[] = {XYLEM_OK, XYLEM_IN_PROGRESS,
+                                        XYLEM_ERR_ABORTED + 1, UINT32_MAX};
+    const uint32_t nobody = UINT32_MAX;
+    size_t i;
+
+    for (i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        fabric_t *fabric = world(WAY_NODE, 2, 5);
+        xylem_context_t *context = fabric_context(fabric, 0);
+        xyl_notice_t *notice =
+            xyl_notice_new(context, XYL_NOTICE_FAILED, fabric_world(fabric, 0));
+        xylem_request_t *waits;
+
+        CHECK_EQ(xylem_ibarrier(fabric_world(fabric, 1), &waits), XYLEM_OK);
+        memset(notice->payload, 0, sizeof notice->payload);
+        memcpy(notice->payload, &statuses[i], sizeof statuses[i]);
+        memcpy((char *)notice->payload + sizeof statuses[i], &nobody,
+               sizeof nobody);
+        xyl_notice_send(context, 1, notice);
+        xyl_notice_free(context, notice);
+        fabric_run_dry(fabric);
+        CHECK_EQ(xylem_team_error(fabric_world(fabric, 1), NULL),
+                 XYLEM_ERR_NET);
+        CHECK_EQ(xylem_request_test(waits), XYLEM_ERR_NET);
+        CHECK_EQ(xylem_request_free(waits), XYLEM_OK);
+        fabric_destroy(fabric);
+    }
+}
+
 static const check_case_t cases[] = {
     {"history: pairs that differ, over the net", test_pairs_on_the_net},
     {"history: pairs that differ, on a node", test_pairs_on_a_node},
@@ -359,6 +391,7 @@ static const check_case_t cases[] = {
     {"history: the first difference is named",
      test_the_first_difference_is_named},
     {"history: nonsense is no call", test_nonsense_is_no_call},
+    {"history: nonsense is a failure", test_nonsense_is_a_failure},
 };
 
 CHECK_MAIN(cases)
