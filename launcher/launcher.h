@@ -19,8 +19,7 @@
  *
  * Errors: a function that can fail prints one line on standard error and
  * returns the code that the launcher exits with; 0 is success. */
-#ifndef XYL_LAUNCHER_H
-#define XYL_LAUNCHER_H
+#pragma once
 
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -280,5 +279,3 @@ int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
                 const cpu_set_t *processors);
 /* NULL is allowed. */
 void xyl_job_destroy(xyl_job_t *job);
-
-#endif

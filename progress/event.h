@@ -3,8 +3,7 @@
  * time. The code that completes the work sets `status` and pushes the event;
  * the engine later calls `handle`, once. Only the progressing thread touches a
  * fifo. */
-#ifndef XYL_PROGRESS_EVENT_H
-#define XYL_PROGRESS_EVENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -69,5 +68,3 @@ static inline int xyl_fifo_is_empty(const xyl_fifo_t *fifo)
 {
     return fifo->head == NULL;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The numbers of the modules of runtime/, by which their state in a context or
  * a team is found (runtime/core/module.h). collectives/data/modules.h goes on
  * from there. */
-#ifndef XYL_RUNTIME_MODULES_H
-#define XYL_RUNTIME_MODULES_H
+#pragma once
 
 enum {
     XYL_MODULE_OPERATIONS,   /* core/operation.h */
@@ -20,5 +19,3 @@ enum {
     XYL_MODULE_PROXIES,      /* triggers/proxy.h */
     XYL_MODULES_OF_RUNTIME
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* Coming events in the order of their times, events of equal times in the order
  * in which they were added. A heap of four children per node: the entries of
  * one comparison share cache lines. */
-#ifndef XYL_SIMULATOR_CALENDAR_H
-#define XYL_SIMULATOR_CALENDAR_H
+#pragma once
 
 #include "simulator/machine.h"
 
@@ -33,5 +32,3 @@ static inline sim_time_t sim_calendar_next(const sim_calendar_t *calendar)
 {
     return calendar->count == 0 ? SIM_NEVER : calendar->heap[0].time;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *   timeline.c  when things happen: entries of the calendar, wake-ups
  *   objects.c   memory for messages, receives and items
  */
-#ifndef XYL_SIMULATOR_INSIDE_H
-#define XYL_SIMULATOR_INSIDE_H
+#pragma once
 
 #include "progress/net/net.h"
 #include "progress/shm/shm.h"
@@ -319,5 +318,3 @@ sim_item_t *sim_shm_store(void *what);
  * its event then has been completed. */
 int sim_faults_post(sim_rank_t *rank, int is_send, xyl_event_t *event);
 void sim_faults_kill(sim_world_t *world, uint32_t rank, sim_time_t notice_max);
-
-#endif

@@ -6,8 +6,7 @@
  * docs/machines.md says what each number means. A number is written as
  * {"value": V, "from": "where it comes from"}, or plainly.
  */
-#ifndef XYL_SIMULATOR_MACHINE_H
-#define XYL_SIMULATOR_MACHINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -142,5 +141,3 @@ int sim_machine_write(const sim_machine_t *machine, const char *from,
 
 /* Names of the machines that come with xylem, NULL at the end. */
 const char *const *sim_machine_names(void);
-
-#endif

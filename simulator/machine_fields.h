@@ -7,8 +7,7 @@
  * single operations on doubles, which IEEE 754 defines to the last bit, so that
  * a file means the same everywhere. Without state.
  */
-#ifndef XYL_SIMULATOR_MACHINE_FIELDS_H
-#define XYL_SIMULATOR_MACHINE_FIELDS_H
+#pragma once
 
 #include "simulator/machine.h"
 
@@ -71,5 +70,3 @@ int sim_value_print(sim_value_kind_t kind, uint64_t value, char *text,
 /* A node has at most this many cores. */
 #define SIM_CORES_MAX 65536
 int sim_machine_cores_fit(const sim_machine_t *machine);
-
-#endif

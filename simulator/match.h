@@ -2,8 +2,7 @@
  * that wait for their receive. Objects with equal keys leave in the order in
  * which they came. They begin with a sim_match_t; no entry takes memory.
  */
-#ifndef XYL_SIMULATOR_MATCH_H
-#define XYL_SIMULATOR_MATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int sim_match_remove(sim_match_table_t *table, sim_match_t *match);
  * only. */
 void sim_match_visit(const sim_match_table_t *table,
                      void (*each)(void *arg, sim_match_t *match), void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* The simulation's own memory: without it nothing can go on. The memory of the
  * library under simulation comes from an xyl_allocator_t and may run out. */
-#ifndef XYL_SIMULATOR_MUST_H
-#define XYL_SIMULATOR_MUST_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,5 +13,3 @@ static inline void *sim_must(void *memory)
     }
     return memory;
 }
-
-#endif

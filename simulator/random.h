@@ -1,7 +1,6 @@
 /* Random numbers for simulations and tests: equal seeds give equal sequences
  * everywhere (splitmix64). */
-#ifndef XYL_SIMULATOR_RANDOM_H
-#define XYL_SIMULATOR_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ static inline uint32_t random_between(uint64_t *state, uint32_t first,
 {
     return first + random_below(state, last - first + 1);
 }
-
-#endif

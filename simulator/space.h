@@ -1,8 +1,7 @@
 /* Addresses without memory behind them: a large reserved range in which blocks
  * take memory only where they are touched. So buffers of a simulation that
  * moves no bytes cost next to nothing. One thread. */
-#ifndef XYL_SIMULATOR_SPACE_H
-#define XYL_SIMULATOR_SPACE_H
+#pragma once
 
 #include "runtime/base/memory.h"
 
@@ -18,5 +17,3 @@ typedef struct sim_space {
 /* 1 when there is room for `bytes` addresses. */
 int sim_space_init(sim_space_t *space, size_t bytes);
 void sim_space_fini(sim_space_t *space);
-
-#endif

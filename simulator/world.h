@@ -14,8 +14,7 @@
  *
  * The program goes on in the callbacks of its requests.
  */
-#ifndef XYL_SIMULATOR_WORLD_H
-#define XYL_SIMULATOR_WORLD_H
+#pragma once
 
 #include "progress/exec/exec.h"
 #include "runtime/base/memory.h"
@@ -149,5 +148,3 @@ void sim_world_delay_message(sim_world_t *world, uint64_t nth,
 
 /* Prints which rank waits for what. */
 void sim_world_dump(const sim_world_t *world, FILE *out);
-
-#endif

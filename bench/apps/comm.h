@@ -1,7 +1,6 @@
 /* The communication of the mini-applications, by xylem's own interface or by
  * MPI (APP_MPI, the library's name). An error ends the program. */
-#ifndef XYL_BENCH_APPS_COMM_H
-#define XYL_BENCH_APPS_COMM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -203,5 +202,3 @@ static inline int comm_report(struct comm *comm, const char *what,
                100 * values[1] / values[0], values[2] == 0 ? "ok" : "WRONG");
     return values[2] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
-
-#endif

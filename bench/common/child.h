@@ -1,8 +1,7 @@
 /* A child process with a limit of the time without a line of output. Its
  * standard output goes line by line to a callback; its last lines are kept for
  * a report of its failure. */
-#ifndef XYL_BENCH_COMMON_CHILD_H
-#define XYL_BENCH_COMMON_CHILD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ void child_describe(const struct child *child, char *text, unsigned bytes);
 
 /* 1, and the path in `path` (of `bytes` bytes), when PATH has the program. */
 int child_find(const char *program, char *path, unsigned bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * places of their values and the help text. It makes --help, man pages and
  * bash's completion, so that these never disagree. Needs no xylem library; the
  * launcher uses it, too. */
-#ifndef XYL_BENCH_COMMON_CLI_H
-#define XYL_BENCH_COMMON_CLI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -82,5 +81,3 @@ enum cli_result cli_complain(const char *program, const char *format, ...)
 /* Print the texts of --help and --completion. */
 void cli_help_print(const struct cli *cli);
 void cli_completion_print(const struct cli *cli);
-
-#endif

@@ -1,7 +1,6 @@
 /* gnuplot behind a pipe: it reads commands and data and draws a PNG file. All
  * pictures of the programs are one of two kinds. */
-#ifndef XYL_BENCH_COMMON_GNUPLOT_H
-#define XYL_BENCH_COMMON_GNUPLOT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@ int gnuplot_rows(const char *program, const char *path,
 /* The end of an axis for `count` values: the largest, unless that is far beyond
  * three quarters of them. */
 double gnuplot_axis_end(const double *values, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Names of implementations in options, tables, files and pictures. Pure, except
  * for printing; any thread. */
-#ifndef XYL_BENCH_COMMON_IMPL_NAME_H
-#define XYL_BENCH_COMMON_IMPL_NAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -23,5 +22,3 @@ const char *impl_label(const char *name);
 /* Prints a line with the names that are xylem's own designs of what others do;
  * no line if none is. */
 void impl_note(FILE *out, const char *const *names, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /* Files of results. Measurements cost time: no program takes away rows that a
  * file has from before, and a file that is written whole replaces only a file
  * of its own kind. One thread. */
-#ifndef XYL_BENCH_COMMON_RESULTS_H
-#define XYL_BENCH_COMMON_RESULTS_H
+#pragma once
 
 #include "bench/common/table.h"
 
@@ -93,5 +92,3 @@ FILE *results_part_open(const char *program, const char *path,
                         char part[RESULTS_PATH_BYTES]);
 /* Removes such parts from a folder, except those that a process is writing. */
 void results_parts_sweep(const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers in their order. No state; any thread. */
-#ifndef XYL_BENCH_COMMON_SORTED_H
-#define XYL_BENCH_COMMON_SORTED_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -15,5 +14,3 @@ static inline void sorted_make(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, sorted_compare);
 }
-
-#endif

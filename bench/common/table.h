@@ -1,6 +1,5 @@
 /* Tables that are printed aligned or as CSV by the same calls. */
-#ifndef XYL_BENCH_COMMON_TABLE_H
-#define XYL_BENCH_COMMON_TABLE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ void table_signed(struct table *table, double value, int digits,
 /* Takes a line of such a file apart, in place: quotes and the end of the line
  * go. How many cells there are; only the first `capacity` are in `cells`. */
 unsigned table_row_split(char *line, char **cells, unsigned capacity);
-
-#endif

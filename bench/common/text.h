@@ -1,6 +1,5 @@
 /* Values as users write them. */
-#ifndef XYL_BENCH_COMMON_TEXT_H
-#define XYL_BENCH_COMMON_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ size_t text_list(const char *text, text_take_fn take, void *values,
 size_t text_reals(const char *text, double *values, size_t capacity);
 size_t text_times_ms(const char *text, double *values, size_t capacity);
 size_t text_sizes(const char *text, size_t *values, size_t capacity);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the benchmarks of triggers on a GPU share: ranks, memory, times. */
-#ifndef XYL_BENCH_CUDA_COMMON_CUH
-#define XYL_BENCH_CUDA_COMMON_CUH
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -202,5 +201,3 @@ static inline void job_end(const job &j)
 }
 
 enum : uint64_t { TRIES = 2000000 }; /* of device functions: about a second */
-
-#endif

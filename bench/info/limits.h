@@ -1,7 +1,4 @@
 /* A part of xylem-info. */
-#ifndef BENCH_INFO_LIMITS_H
-#define BENCH_INFO_LIMITS_H
+#pragma once
 
 void print_limits(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* Rotated buffers: consecutive calls use different memory, together more than
  * a rank's share of the last-level cache, because data that a collective moves
  * is rarely still in the cache from the call before. */
-#ifndef XYL_BENCH_MEASURE_BUFFERS_H
-#define XYL_BENCH_MEASURE_BUFFERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ xylem_status_t buffers_create_of(struct buffers *buffers, size_t bytes,
                                  void *state);
 void buffers_destroy(struct buffers *buffers);
 void *buffers_at(const struct buffers *buffers, uint64_t iteration);
-
-#endif

@@ -6,8 +6,7 @@
  * rounds has the least error. Both ways are broadcasts, as implementations have
  * no messages in common; the bound holds whatever way these take.
  */
-#ifndef XYL_BENCH_MEASURE_CLOCKS_H
-#define XYL_BENCH_MEASURE_CLOCKS_H
+#pragma once
 
 #include "bench/measure/impl.h"
 
@@ -19,5 +18,3 @@ struct clock_offset {
 /* Collective, with two broadcasts per rank and round; takes each rank's own. */
 xylem_status_t clocks_align(const struct bench_impl *impl, void *state,
                             struct clock_offset *mine_out);
-
-#endif

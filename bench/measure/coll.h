@@ -1,6 +1,5 @@
 /* The collectives as the benchmarks see them. */
-#ifndef XYL_BENCH_MEASURE_COLL_H
-#define XYL_BENCH_MEASURE_COLL_H
+#pragma once
 
 #include "collectives/data/description.h"
 
@@ -13,5 +12,3 @@ size_t coll_list(const char *names, xylem_coll_t colls[XYLEM_COLL_COUNT]);
 
 /* "message" or "block": the thing whose bytes a measurement names. */
 const char *coll_unit(xylem_coll_t coll);
-
-#endif

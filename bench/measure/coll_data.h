@@ -1,8 +1,7 @@
 /* One rank's data in a call of a collective: the sizes of its buffers, their
  * contents before the call, and those expected after it. Pure; any thread.
  */
-#ifndef XYL_BENCH_MEASURE_COLL_DATA_H
-#define XYL_BENCH_MEASURE_COLL_DATA_H
+#pragma once
 
 #include "bench/measure/coll.h"
 #include "bench/measure/content.h"
@@ -48,5 +47,3 @@ void coll_arrays_destroy(struct coll_arrays *arrays);
 /* Points the arguments of a rank at the arrays that its collective has. */
 void coll_arrays_set(const struct coll_arrays *arrays, uint32_t rank,
                      xylem_coll_args_t *args);
-
-#endif

@@ -3,8 +3,7 @@
  * that is moved also follow from its receiver, so no two blocks are equal. Sums
  * of the floats are exact for up to 16384 ranks in any order.
  */
-#ifndef XYL_BENCH_MEASURE_CONTENT_H
-#define XYL_BENCH_MEASURE_CONTENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ static inline size_t content_reduce_wrong(const void *buf, size_t bytes,
     return content_sums_wrong(buf, bytes, (struct content_piece){iteration, 0},
                               ranks, extent);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Memory of a GPU for measured buffers, by libxylem-cuda: so neither a
  * benchmark nor a driver of an MPI needs CUDA to be built. Errors are printed
  * on standard error. One thread. */
-#ifndef XYL_BENCH_MEASURE_DEVICE_H
-#define XYL_BENCH_MEASURE_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void device_give(struct bench_device *device, void *memory);
 /* Either address may be in the host's memory; returns when the copy is done. */
 xylem_status_t device_copy(struct bench_device *device, void *to,
                            const void *from, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The calls of a benchmark as calls of the library. */
-#ifndef XYL_BENCH_MEASURE_EVENT_CALLS_H
-#define XYL_BENCH_MEASURE_EVENT_CALLS_H
+#pragma once
 
 #include "bench/measure/coll_data.h"
 #include "bench/measure/impl.h"
@@ -34,5 +33,3 @@ xylem_status_t event_call_plain(xylem_team_t *team,
 /* Runs any call: starts it and waits. */
 xylem_status_t event_call_started(xylem_team_t *team,
                                   const xylem_coll_args_t *args);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * If the ranks do not share a machine, the implementation's barrier is used.
  * One thread. */
-#ifndef XYL_BENCH_MEASURE_GATE_H
-#define XYL_BENCH_MEASURE_GATE_H
+#pragma once
 
 #include "bench/measure/impl.h"
 
@@ -23,5 +22,3 @@ void gate_pass(struct gate *gate);
 /* Counts arrivals at something else, to check a barrier. */
 void gate_arrive(struct gate *gate);
 uint64_t gate_arrivals(const struct gate *gate);
-
-#endif

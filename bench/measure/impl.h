@@ -5,8 +5,7 @@
  * A function that fails prints why on standard error before it returns; the
  * caller only stops. The thread that called `open` calls all functions.
  */
-#ifndef XYL_BENCH_MEASURE_IMPL_H
-#define XYL_BENCH_MEASURE_IMPL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ const struct bench_impl *impl_nccl_windows(void);
  * child by child. Broadcast and reduce only. */
 const struct bench_impl *rival_waitall(void);
 const struct bench_impl *rival_blocking(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The state behind impl_event, which the rivals share: they differ from the
  * library in nothing but the way they drive its network. */
-#ifndef XYL_BENCH_MEASURE_IMPL_EVENT_H
-#define XYL_BENCH_MEASURE_IMPL_EVENT_H
+#pragma once
 
 #include "bench/measure/event_calls.h"
 #include "bench/measure/impl.h"
@@ -19,5 +18,3 @@ struct event_state {
     uint64_t local_units; /* impl_local's work per call */
     void *nccl;           /* impl_nccl's own state */
 };
-
-#endif

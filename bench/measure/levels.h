@@ -1,6 +1,5 @@
 /* Levels of noise, as the options of programs name them. */
-#ifndef XYL_BENCH_MEASURE_LEVELS_H
-#define XYL_BENCH_MEASURE_LEVELS_H
+#pragma once
 
 #include "simulator/noise/noise.h"
 
@@ -27,5 +26,3 @@ void levels_free(struct levels *levels);
 
 /* The noise of a level, which borrows its record. */
 sim_noise_t level_noise(const struct level *level, uint64_t seed);
-
-#endif

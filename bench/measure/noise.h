@@ -8,8 +8,7 @@
  * noise_start and no other: helper threads of a communication library keep
  * running, as they would on a core of their own.
  */
-#ifndef XYL_BENCH_MEASURE_NOISE_H
-#define XYL_BENCH_MEASURE_NOISE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ void noise_delay_us(double us);
 
 /* Monotonic time. Async-signal-safe. */
 uint64_t noise_now_ns(void);
-
-#endif

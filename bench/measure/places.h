@@ -1,6 +1,5 @@
 /* The hosts and cores of ranks, and how their clocks agree. */
-#ifndef XYL_BENCH_MEASURE_PLACES_H
-#define XYL_BENCH_MEASURE_PLACES_H
+#pragma once
 
 #include "bench/measure/clocks.h"
 
@@ -9,5 +8,3 @@
 xylem_status_t places_print(const struct bench_impl *impl, void *state,
                             const struct clock_offset *before,
                             const struct clock_offset *after);
-
-#endif

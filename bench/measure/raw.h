@@ -1,6 +1,5 @@
 /* Every call of every rank: written to a file, and summed up. */
-#ifndef XYL_BENCH_MEASURE_RAW_H
-#define XYL_BENCH_MEASURE_RAW_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ void raw_write(struct raw_file *file, const char *coll, uint64_t bytes,
 int raw_close(struct raw_file *file, const char *program);
 /* The calls have failed: the file is not made. */
 void raw_discard(struct raw_file *file);
-
-#endif

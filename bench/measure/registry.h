@@ -1,7 +1,6 @@
 /* The library's algorithms, for `--algorithm`: prints them, and checks whether
  * one can do a measurement. Looks into the library. */
-#ifndef XYL_BENCH_MEASURE_REGISTRY_H
-#define XYL_BENCH_MEASURE_REGISTRY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -23,5 +22,3 @@ int registry_is_tree(const char *algorithm, xylem_coll_t coll);
 const char *registry_refusal(const char *algorithm,
                              const struct bench_call *call, uint32_t ranks,
                              int shares_memory, char *why, size_t bytes);
-
-#endif

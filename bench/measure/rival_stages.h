@@ -14,8 +14,7 @@
  *
  * For comparison only; nothing in the library uses this. All functions but
  * rival_init run on the thread that progresses. */
-#ifndef XYL_BENCH_MEASURE_RIVAL_STAGES_H
-#define XYL_BENCH_MEASURE_RIVAL_STAGES_H
+#pragma once
 
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
@@ -45,5 +44,3 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
                               const rival_pace_t *pace, uint32_t root);
 xylem_status_t rival_up_add(xyl_operation_t *operation,
                             const rival_pace_t *pace, uint32_t root);
-
-#endif

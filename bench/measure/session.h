@@ -2,8 +2,7 @@
  * contents. It counts calls; the number of a call decides which of the rotated
  * buffers it uses and what they hold, and is the same on every rank.
  */
-#ifndef XYL_BENCH_MEASURE_SESSION_H
-#define XYL_BENCH_MEASURE_SESSION_H
+#pragma once
 
 #include "bench/measure/buffers.h"
 #include "bench/measure/content.h"
@@ -50,5 +49,3 @@ xylem_status_t session_start(struct session *session);
 xylem_status_t session_finish(struct session *session);
 /* Checks the call that ended last. */
 void session_result_check(struct session *session, enum content_extent extent);
-
-#endif

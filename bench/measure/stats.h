@@ -1,6 +1,5 @@
 /* Numbers for reports: medians and ranges. */
-#ifndef XYL_BENCH_MEASURE_STATS_H
-#define XYL_BENCH_MEASURE_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ enum { STATS_INTERVAL_MAX = 128 };
  * such values lies with 95 %, by bootstrap; `avg` is the median. Equal values
  * give equal intervals. */
 struct stats_range stats_interval(const double *values, size_t count);
-
-#endif

@@ -1,10 +1,7 @@
 /* Windows on command lines: "2,4". */
-#ifndef XYL_BENCH_MEASURE_WINDOW_H
-#define XYL_BENCH_MEASURE_WINDOW_H
+#pragma once
 
 #include "bench/measure/impl.h"
 
 /* Sets the windows from "N,M", 1 <= N <= M. 1 when `text` is such a pair. */
 int window_parse(const char *text, struct bench_tuning *tuning);
-
-#endif

@@ -6,8 +6,7 @@
  * Lines for programs begin with WORKER_LINE_MARK and a kind; words KEY=VALUE
  * follow.
  */
-#ifndef XYL_BENCH_MEASURE_WORKER_H
-#define XYL_BENCH_MEASURE_WORKER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ struct worker_program {
 /* Returns the exit code: 0, 1 when a measurement failed or a result was wrong,
  * CLI_EXIT_USAGE. */
 int worker_main(const struct worker_program *program, int argc, char **argv);
-
-#endif

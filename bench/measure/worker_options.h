@@ -1,6 +1,5 @@
 /* The options of a rank. */
-#ifndef XYL_BENCH_MEASURE_WORKER_OPTIONS_H
-#define XYL_BENCH_MEASURE_WORKER_OPTIONS_H
+#pragma once
 
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
@@ -63,5 +62,3 @@ struct worker_options {
 enum cli_result worker_options_parse(const struct worker_program *program,
                                      int argc, char **argv,
                                      struct worker_options *options_out);
-
-#endif

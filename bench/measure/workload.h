@@ -11,8 +11,7 @@
  * results. On failure the reason has been printed; the other ranks may be
  * stuck, so that the process should end.
  */
-#ifndef XYL_BENCH_MEASURE_WORKLOAD_H
-#define XYL_BENCH_MEASURE_WORKLOAD_H
+#pragma once
 
 #include "bench/measure/clocks.h"
 #include "bench/measure/device.h"
@@ -85,5 +84,3 @@ struct workload_finish {
 xylem_status_t workload_delay(const struct workload *workload,
                               struct workload_finish *finish_out,
                               struct workload_result *result_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* A campaign: every implementation at every noise level, in rounds, so that a
  * machine that becomes slower or faster meanwhile does so for all of them. */
-#ifndef XYL_BENCH_NOISE_CAMPAIGN_H
-#define XYL_BENCH_NOISE_CAMPAIGN_H
+#pragma once
 
 #include "bench/noise/launch.h"
 
@@ -82,5 +81,3 @@ double campaign_median(const struct campaign_series *series);
  * may be `depth` calls ahead (0: any number), in microseconds. 0: not known. */
 double campaign_floor(const struct campaign *campaign, size_t which,
                       size_t level, double us, double depth);
-
-#endif

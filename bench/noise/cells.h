@@ -1,6 +1,5 @@
 /* Two campaigns beside each other. No state; any thread. */
-#ifndef XYL_BENCH_NOISE_CELLS_H
-#define XYL_BENCH_NOISE_CELLS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@ int cells_is_campaign(const char *path);
  * done; 0: `program` has printed why not. */
 int cells_compare(const char *program, const char *path, const char *other,
                   FILE *out, struct cells_found *found_out);
-
-#endif

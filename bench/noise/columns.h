@@ -1,7 +1,6 @@
 /* The columns of a campaign's file: the case of a row, its numbers, and the
  * parameters of its run. Rows with equal parameters belong to one cell. */
-#ifndef XYL_BENCH_NOISE_COLUMNS_H
-#define XYL_BENCH_NOISE_COLUMNS_H
+#pragma once
 
 enum csv_column {
     CSV_EXPERIMENT,
@@ -49,5 +48,3 @@ enum {
 };
 
 extern const char *const csv_titles[CSV_COLUMNS];
-
-#endif

@@ -1,7 +1,6 @@
 /* Command lines that start the ranks of one measurement: launcher, program, and
  * the options of each MPI library. */
-#ifndef XYL_BENCH_NOISE_LAUNCH_H
-#define XYL_BENCH_NOISE_LAUNCH_H
+#pragma once
 
 #include "bench/noise/noise_options.h"
 
@@ -60,5 +59,3 @@ void launch_command_build(const struct launch *launch,
                           const struct noise_options *options,
                           const struct launch_experiment *experiment,
                           struct launch_command *command_out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The origin of a campaign's numbers: FILE.json beside FILE. */
-#ifndef XYL_BENCH_NOISE_MANIFEST_H
-#define XYL_BENCH_NOISE_MANIFEST_H
+#pragma once
 
 #include "bench/noise/campaign.h"
 
@@ -13,5 +12,3 @@ struct manifest *manifest_begin(const struct campaign *campaign, int argc,
 /* Writes what is known by now. 1: written; 0: a message says why not. */
 int manifest_write(struct manifest *manifest, const struct campaign *campaign);
 void manifest_end(struct manifest *manifest);
-
-#endif

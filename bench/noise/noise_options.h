@@ -1,6 +1,5 @@
 /* The options of xylem-noise. */
-#ifndef XYL_BENCH_NOISE_NOISE_OPTIONS_H
-#define XYL_BENCH_NOISE_NOISE_OPTIONS_H
+#pragma once
 
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
@@ -69,5 +68,3 @@ enum cli_result noise_options_parse(const char *program, int argc, char **argv,
 size_t noise_case_find(const struct noise_options *options, const char *coll,
                        size_t bytes);
 size_t noise_level_find(const struct noise_options *options, const char *name);
-
-#endif

@@ -1,12 +1,9 @@
 /* Commands of xylem-noise that are not a campaign. Each takes the command line
  * from its own name on and returns the exit code. */
-#ifndef XYL_BENCH_NOISE_RECORD_H
-#define XYL_BENCH_NOISE_RECORD_H
+#pragma once
 
 /* Records the noise of the machine. */
 int record_main(int argc, char **argv);
 
 /* Compares two records, or two campaigns. */
 int compare_main(int argc, char **argv);
-
-#endif

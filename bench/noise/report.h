@@ -1,6 +1,5 @@
 /* The results of a campaign: tables, plots. */
-#ifndef XYL_BENCH_NOISE_REPORT_H
-#define XYL_BENCH_NOISE_REPORT_H
+#pragma once
 
 #include "bench/noise/campaign.h"
 
@@ -17,5 +16,3 @@ int report_may_plot(const struct campaign *campaign, const char *path);
 
 /* "bcast of 4 MiB"; sizes that are no whole KiB in bytes. */
 void report_case(const struct noise_case *which, char *text, unsigned bytes);
-
-#endif

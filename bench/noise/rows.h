@@ -1,7 +1,6 @@
 /* The file of a campaign's numbers: a row for each round as it ends, and for
  * the medians when the campaign has ended. */
-#ifndef XYL_BENCH_NOISE_ROWS_H
-#define XYL_BENCH_NOISE_ROWS_H
+#pragma once
 
 #include "bench/noise/campaign.h"
 
@@ -21,5 +20,3 @@ int rows_add_medians(struct rows *rows, const struct campaign *campaign);
 
 /* Takes NULL. */
 void rows_end(struct rows *rows);
-
-#endif

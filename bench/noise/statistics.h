@@ -1,6 +1,5 @@
 /* Statistics of distributions of noise. No state; any thread. */
-#ifndef XYL_BENCH_NOISE_STATISTICS_H
-#define XYL_BENCH_NOISE_STATISTICS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct statistics statistics_of(double *values, size_t count);
  * (Kolmogorov and Smirnov); sorts both. 1 if one of them is empty. */
 double statistics_distance(double *one, size_t one_count, double *other,
                            size_t other_count);
-
-#endif

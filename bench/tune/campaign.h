@@ -1,8 +1,7 @@
 /* One collective of a search, on one shape of ranks: its plans, and the results
  * so far. Functions that return int return 1, or 0 after a message that says
  * what is wrong. */
-#ifndef XYL_BENCH_TUNE_CAMPAIGN_H
-#define XYL_BENCH_TUNE_CAMPAIGN_H
+#pragma once
 
 #include "bench/tune/tune.h"
 
@@ -138,5 +137,3 @@ int campaign_cross_check(struct campaign *c, size_t size,
  * in turns any more gets no rule. */
 int campaign_settle(struct campaign *c, size_t size,
                     struct tune_choice *choice);
-
-#endif

@@ -1,6 +1,5 @@
 /* Expects the time of a call from some times of the same plan. Pure. */
-#ifndef XYL_BENCH_TUNE_MODEL_H
-#define XYL_BENCH_TUNE_MODEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -87,5 +86,3 @@ double tune_model_allreduce(const struct tune_leader *leaders, size_t count,
 /* The border between the rows of two neighbouring values: halfway in log space.
  * Returns the first value of the larger one's row. */
 double tune_model_middle(double less, double more);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of the tuner. */
-#ifndef XYL_BENCH_TUNE_OPTIONS_H
-#define XYL_BENCH_TUNE_OPTIONS_H
+#pragma once
 
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
@@ -47,5 +46,3 @@ struct tune_options {
 /* `words` has room for argc + 1. */
 enum cli_result tune_options_parse(int argc, char **argv, char **words,
                                    struct tune_options *options_out);
-
-#endif

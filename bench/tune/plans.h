@@ -1,6 +1,5 @@
 /* The plans that may be taken for a call: the candidates of a search. */
-#ifndef XYL_BENCH_TUNE_PLANS_H
-#define XYL_BENCH_TUNE_PLANS_H
+#pragma once
 
 #include "bench/tune/model.h"
 #include "collectives/choose/registry.h"
@@ -81,5 +80,3 @@ int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
                        const struct tune_shape *shape, size_t bytes);
 
 int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b);
-
-#endif

@@ -3,8 +3,7 @@
  * that decides (collectives/choose). All ranks of a job run the same search:
  * the first rank tells the others all that only one rank can know, such as
  * times, before they use it. One thread. */
-#ifndef XYL_BENCH_TUNE_TUNE_H
-#define XYL_BENCH_TUNE_TUNE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -178,5 +177,3 @@ int tune_learn_main(const struct tune_options *options, const char *where);
 
 /* Returns the exit code. */
 int tune_files_main(const struct tune_options *options);
-
-#endif

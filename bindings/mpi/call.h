@@ -28,8 +28,7 @@
  * at the start. Datatypes, places of data, MPI_IN_PLACE and mistakes of the
  * program may differ between ranks: each rank deals with them alone.
  */
-#ifndef XMPI_CALL_H
-#define XMPI_CALL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -547,5 +546,3 @@ int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
                MPI_Request *request);
 /* Adds forms of MPI-4 that the host's neighbourhood collectives lack. */
 void xmpi_neighbors_take(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The MPI library of the program, by the addresses of its functions: neither
  * the binding nor a profiling tool takes over what the binding calls. */
-#ifndef XMPI_HOST_H
-#define XMPI_HOST_H
+#pragma once
 
 #include <mpi.h>
 
@@ -136,5 +135,3 @@ int xmpi_host_lacks(MPI_Comm comm);
 /* Cleared memory that this rank cannot do without, because other ranks wait for
  * it. If there is none, a line says so and the process aborts. */
 void *xmpi_memory(size_t count, size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * function xmpi_NAME, or gives the front one later (xmpi_front_t). The
  * collectives are XYL_COLL_MPI_MAP; those with data also have forms for large
  * counts. */
-#ifndef XMPI_NAMES_H
-#define XMPI_NAMES_H
+#pragma once
 
 #include "collectives/data/description.h"
 
@@ -106,5 +105,3 @@
     XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)                                   \
     XMPI_NEIGHBORS(XMPI_ADDED_FORMS_)                                          \
     XMPI_OTHERS(X_) XMPI_ADDED_OF_4(X_) XMPI_WAITS(X_)
-
-#endif

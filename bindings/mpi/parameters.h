@@ -2,8 +2,7 @@
  * XYL_COLL_MPI_MAP. C is the type of counts and D that of displacements: int
  * and int, or MPI_Count and MPI_Aint. The lists do not come from MPI's header,
  * which may be older than the library that the program runs on. */
-#ifndef XMPI_PARAMETERS_H
-#define XMPI_PARAMETERS_H
+#pragma once
 
 /* clang-format off */
 
@@ -42,5 +41,3 @@
 #define F_NEIGHBOR_ALLTOALLW F_ALLTOALLW
 
 /* clang-format on */
-
-#endif

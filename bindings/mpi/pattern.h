@@ -1,7 +1,6 @@
 /* How a datatype was made, as MPI_Type_get_contents tells, and where its parts
  * lie. */
-#ifndef XMPI_PATTERN_H
-#define XMPI_PATTERN_H
+#pragma once
 
 #include "bindings/mpi/call.h"
 
@@ -53,5 +52,3 @@ void xmpi_pattern_drop(xmpi_recipe_t *r, xmpi_pattern_t *p);
 
 /* Whether the data lie in order without gaps, by how the type was made. */
 int xmpi_type_is_in_a_row(MPI_Datatype handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* Collectives of ranks whose buffers lie in memory of GPUs: how ranks of a node
  * name their buffers, and how a rank opens another's memory. */
-#ifndef XYL_COLLECTIVES_DEVICE_DEVICE_H
-#define XYL_COLLECTIVES_DEVICE_DEVICE_H
+#pragma once
 
 #include "collectives/data/modules.h"
 #include "collectives/data/problem.h"
@@ -83,5 +82,3 @@ void xyl_device_room_give(xylem_context_t *context, void *memory);
 void xyl_device_room_drop(xylem_context_t *context, void *memory);
 
 extern const xyl_module_t xyl_device_module;
-
-#endif

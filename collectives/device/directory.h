@@ -34,8 +34,7 @@
  *
  * The directory runs one collective at a time: the next one begins when the
  * leader of the last has set `over`. The progressing thread. */
-#ifndef XYL_COLLECTIVES_DEVICE_DIRECTORY_H
-#define XYL_COLLECTIVES_DEVICE_DIRECTORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -205,5 +204,3 @@ void xyl_directory_describe(const xyl_directory_run_t *run, char *text,
 xyl_copy_mechanism_t xyl_directory_static(const xyl_directory_t *directory,
                                           const xyl_directory_call_t *call,
                                           uint32_t rank);
-
-#endif

@@ -1,7 +1,6 @@
 /* The plan that the stages of a collective on memory of GPUs share on a rank,
  * and the offers that ranks tell one another. */
-#ifndef XYL_COLLECTIVES_DEVICE_PLAN_H
-#define XYL_COLLECTIVES_DEVICE_PLAN_H
+#pragma once
 
 #include "collectives/data/algorithm.h"
 #include "collectives/data/extents.h"
@@ -192,5 +191,3 @@ extern const xyl_node_level_t xyl_device_level;
  * tasks need them. 0: no memory. */
 int xyl_device_sides_find(xyl_device_plan_t *plan, const xyl_problem_t *problem,
                           const xyl_layout_t *send, const xyl_layout_t *recv);
-
-#endif

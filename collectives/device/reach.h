@@ -1,7 +1,6 @@
 /* Which GPUs reach one another. Not all GPUs of a machine do, and a process
  * that has been given one GPU cannot ask about others: opening memory tells. */
-#ifndef XYL_COLLECTIVES_DEVICE_REACH_H
-#define XYL_COLLECTIVES_DEVICE_REACH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ int xyl_device_reach_is_known(const xyl_device_plan_t *plan);
  * freed the memory; if one has, a later call tries again. */
 void xyl_device_reach_learn(const xyl_device_plan_t *plan,
                             xyl_device_reach_t *reach);
-
-#endif

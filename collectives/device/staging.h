@@ -1,8 +1,7 @@
 /* The memory that ranks of a team on one node share for designs that copy by
  * two mechanisms: the directory, and the CPU shared buffer, which is pinned.
  * The first call that needs this memory makes it. */
-#ifndef XYL_COLLECTIVES_DEVICE_STAGING_H
-#define XYL_COLLECTIVES_DEVICE_STAGING_H
+#pragma once
 
 #include "collectives/device/directory.h"
 #include "progress/exec/cuda/cuda.h"
@@ -41,5 +40,3 @@ void xyl_device_turn_wait(xylem_team_t *team, xyl_device_turn_t *turn);
 int xyl_device_turn_is(xylem_team_t *team, const xyl_device_turn_t *turn);
 /* The operation is over, given up, or needs no staging. May be called twice. */
 void xyl_device_turn_leave(xylem_team_t *team, xyl_device_turn_t *turn);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state that the module of GPUs keeps of a team. */
-#ifndef XYL_COLLECTIVES_DEVICE_TEAM_H
-#define XYL_COLLECTIVES_DEVICE_TEAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline xyl_device_team_t *xyl_gpus_of_team(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_DEVICE];
 }
-
-#endif

@@ -2,8 +2,7 @@
  * their buffers lie. On several nodes only the ranks of a node ask each other,
  * and only for collectives of which cuda_ipc does the levels within nodes: no
  * node then depends on the way that another one goes. */
-#ifndef XYL_COLLECTIVES_DEVICE_WAY_H
-#define XYL_COLLECTIVES_DEVICE_WAY_H
+#pragma once
 
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
@@ -70,5 +69,3 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args);
 /* Lets a team that has made no call go on from `word`, which an earlier team of
  * the same ranks has left with the node (node.h); equal on all ranks. */
 void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word);
-
-#endif

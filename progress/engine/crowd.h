@@ -11,8 +11,7 @@
  * the core crowded for `hold_ns`. After that a single further gap makes the
  * core crowded again and doubles that time. QUIET_NS without a gap end this.
  * A single interruption, as any machine has, changes nothing. */
-#ifndef XYL_PROGRESS_ENGINE_CROWD_H
-#define XYL_PROGRESS_ENGINE_CROWD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -67,5 +66,3 @@ static inline int xyl_crowd_see_turn(xyl_crowd_t *crowd, uint64_t now_ns,
     crowd->quiet_ns += gap_ns;
     return 0;
 }
-
-#endif

@@ -9,8 +9,7 @@
  *           mode; waiting threads sleep on a condition
  *
  * In every mode the driver also watches descriptors (processes of the node). */
-#ifndef XYL_PROGRESS_ENGINE_DRIVER_H
-#define XYL_PROGRESS_ENGINE_DRIVER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -89,5 +88,3 @@ struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
                                void (*readable)(int fd, short what, void *arg),
                                void *arg);
 void xyl_driver_unwatch(struct event *watch);
-
-#endif

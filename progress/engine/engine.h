@@ -10,8 +10,7 @@
  * One thread at a time owns the engine and runs turns. Handlers run to
  * completion, never nest and never block. Any thread submits tasks.
  */
-#ifndef XYL_PROGRESS_ENGINE_ENGINE_H
-#define XYL_PROGRESS_ENGINE_ENGINE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ void xyl_engine_restless_remove(xyl_engine_t *engine, xyl_source_t source);
 
 /* 1 when the calling thread is inside a callback of this engine. */
 int xyl_engine_in_callback(xyl_engine_t *engine);
-
-#endif

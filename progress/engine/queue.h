@@ -1,8 +1,7 @@
 /* The submission queue: any thread pushes a task, the consumer takes all tasks
  * at once. The queue is a list, and a push is one exchange. Each task carries
  * its own link, so a push neither allocates nor waits. */
-#ifndef XYL_PROGRESS_ENGINE_QUEUE_H
-#define XYL_PROGRESS_ENGINE_QUEUE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ static inline unsigned xyl_queue_run(xyl_queue_t *queue)
     }
     return done;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Timers of one engine, in the order of their times; equal times fire in the
  * order in which they were started. */
-#ifndef XYL_PROGRESS_ENGINE_TIMER_H
-#define XYL_PROGRESS_ENGINE_TIMER_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/queue.h>
@@ -30,5 +29,3 @@ uint64_t xyl_timers_next_ns(const xyl_timers_t *timers);
  * returns their number. A timer is stopped before its function is called; the
  * function may start the timer again. */
 unsigned xyl_timers_fire(xyl_timers_t *timers, uint64_t now_ns);
-
-#endif

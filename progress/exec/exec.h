@@ -11,8 +11,7 @@
  *
  * The progressing thread.
  */
-#ifndef XYL_PROGRESS_EXEC_EXEC_H
-#define XYL_PROGRESS_EXEC_EXEC_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -217,5 +216,3 @@ static inline int xyl_exec_reduce(xyl_exec_t *exec, xyl_work_t *work,
 /* Does or begins work whose kind, operands and by_host the caller has filled
  * in. The callers know layouts, which this folder does not. */
 int xyl_exec_do(xyl_exec_t *exec, xyl_work_t *work);
-
-#endif

@@ -2,8 +2,7 @@
  * executor needs (collectives/data/layout.h explains packed bytes). A device's
  * kernels get copies of these structs and find places by the same functions.
  * Included by C and CUDA C++. */
-#ifndef XYL_PROGRESS_EXEC_PIECES_H
-#define XYL_PROGRESS_EXEC_PIECES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -84,5 +83,3 @@ static inline uint32_t xyl_pieces_unit(const xyl_pieces_t *pieces,
         unit /= 2;
     return unit;
 }
-
-#endif

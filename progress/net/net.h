@@ -26,8 +26,7 @@
  *   already, the caller may read these meanwhile.
  * All functions are called by the progressing thread, except where noted.
  */
-#ifndef XYL_PROGRESS_NET_NET_H
-#define XYL_PROGRESS_NET_NET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ static inline void xyl_net_complete(xyl_net_t *net, xyl_event_t *event,
     event->status = status;
     xyl_fifo_push(net->ready, event);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The nets of this library, and which of them a job uses. */
-#ifndef XYL_PROGRESS_NET_NETS_H
-#define XYL_PROGRESS_NET_NETS_H
+#pragma once
 
 #include "progress/net/list.h"
 #include "progress/net/net.h"
@@ -16,5 +15,3 @@ extern const xyl_net_ops_t *const xyl_nets[];
  * the job and works. Returns owned (free with its destroy). */
 xylem_status_t xyl_nets_create(const char *name, const xyl_net_params_t *params,
                                xyl_net_t **net_out);
-
-#endif

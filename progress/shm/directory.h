@@ -2,8 +2,7 @@
  * the shared memory itself; all zeros are an empty directory. Any process may
  * be killed at any moment: at worst the entry that it was entering or leaving
  * is lost, and no other process ever waits for it. */
-#ifndef XYL_PROGRESS_SHM_DIRECTORY_H
-#define XYL_PROGRESS_SHM_DIRECTORY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ uint32_t xyl_shm_node_enter(xyl_shm_node_entry_t *entries, uint64_t key);
  * entry; the caller clears its range and then calls xyl_shm_node_release. */
 int xyl_shm_node_leave(xyl_shm_node_entry_t *entries, uint32_t index);
 void xyl_shm_node_release(xyl_shm_node_entry_t *entries, uint32_t index);
-
-#endif

@@ -3,8 +3,7 @@
  * never move. Its bytes are numbered through all chunks.
  *
  * Any thread allocates and frees. */
-#ifndef XYL_PROGRESS_SHM_HEAP_H
-#define XYL_PROGRESS_SHM_HEAP_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ typedef struct xyl_shm_node_view {
 const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
                               uint64_t number, size_t bytes);
 void xyl_shm_node_view_fini(xyl_shm_node_view_t **view);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * directory.c finds the range of a key; heap.c keeps the memory of one process
  * that all can see. */
-#ifndef XYL_PROGRESS_SHM_LAYOUT_H
-#define XYL_PROGRESS_SHM_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -140,5 +139,3 @@ void xyl_shm_node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
                            uint64_t value, const uint32_t *readers,
                            uint32_t count);
 void xyl_shm_node_sleeps(xyl_shm_t *shm, int is_asleep);
-
-#endif

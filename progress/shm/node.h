@@ -17,8 +17,7 @@
  *   offer     the facts of this process that the others need
  *   join      with the offers of all
  */
-#ifndef XYL_PROGRESS_SHM_NODE_H
-#define XYL_PROGRESS_SHM_NODE_H
+#pragma once
 
 #include "progress/shm/shm.h"
 
@@ -81,5 +80,3 @@ int xyl_shm_node_wake_fd(const xyl_shm_node_t *node);
 
 /* The trouble in words, for a warning. */
 const char *xyl_shm_trouble_text(xyl_shm_trouble_t trouble);
-
-#endif

@@ -25,8 +25,7 @@
  * while the word is not 0, any rank does.
  *
  * The progressing thread, except attach and detach, as in shm.h. */
-#ifndef XYL_PROGRESS_SHM_POOL_H
-#define XYL_PROGRESS_SHM_POOL_H
+#pragma once
 
 #include "progress/shm/shm.h"
 
@@ -76,5 +75,3 @@ int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes);
 /* A window's address. *is_new: 1 if some of it is new to this rank. */
 char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
                            int *is_new);
-
-#endif

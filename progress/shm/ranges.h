@@ -1,8 +1,7 @@
 /* Hands out ranges of some memory without touching it: the records lie
  * elsewhere. Takes the first free range that fits, and merges neighbouring free
  * ranges. For few and large ranges, as take and give walk along a list. */
-#ifndef XYL_PROGRESS_SHM_RANGES_H
-#define XYL_PROGRESS_SHM_RANGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ uint64_t xyl_ranges_take(xyl_ranges_t *ranges, uint64_t bytes, uint64_t align);
 
 /* Frees the range taken at `begin`. Returns its bytes; 0: none begins there. */
 uint64_t xyl_ranges_give(xyl_ranges_t *ranges, uint64_t begin);
-
-#endif

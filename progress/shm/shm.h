@@ -7,8 +7,7 @@
  * Ranks here are ranks of the job. The progressing thread calls all functions,
  * except attach and detach (any thread, one at a time), and heap_alloc and
  * heap_free (any thread). */
-#ifndef XYL_PROGRESS_SHM_SHM_H
-#define XYL_PROGRESS_SHM_SHM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
 {
     return xyl_shm_get_by(shm->ops->get, shm, flag);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The assembly of a context from all parts of the core, in the order in which
  * they need one another, and its end. */
-#ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_CREATE_H
-#define XYL_RUNTIME_ASSEMBLY_CONTEXT_CREATE_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -31,5 +30,3 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *params,
                                   xylem_context_t **context_out);
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* A context joins its job in three exchanges between all ranks, so that all of
  * them create the context, or none (docs/inside/runtime.md). */
-#ifndef XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
-#define XYL_RUNTIME_ASSEMBLY_CONTEXT_JOIN_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -19,5 +18,3 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
  * made of parts use both functions, too. */
 void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
 xylem_status_t xyl_context_world_create(xylem_context_t *context);
-
-#endif

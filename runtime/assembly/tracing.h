@@ -3,13 +3,10 @@
  * little more than readings of the clock.
  *
  * Any thread may record events; the context begins and ends the recorder. */
-#ifndef XYL_RUNTIME_ASSEMBLY_TRACING_H
-#define XYL_RUNTIME_ASSEMBLY_TRACING_H
+#pragma once
 
 #include "runtime/core/context.h"
 
 /* Does nothing unless the setting names a file. */
 xylem_status_t xyl_tracing_begin(xylem_context_t *context);
 void xyl_tracing_end(xylem_context_t *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sets of small numbers as arrays of 64-bit words. An array that is read with
  * xyl_bits_from has one word to spare. */
-#ifndef XYL_BASE_BITS_H
-#define XYL_BASE_BITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint64_t xyl_bits_from(const uint64_t *words, uint64_t index)
         return low;
     return low | words[index / 64 + 1] << (64 - index % 64);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The clock is a table of functions, so that the simulator and tests can
  * replace it. */
-#ifndef XYL_BASE_CLOCK_H
-#define XYL_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline uint64_t xyl_clock_now(const xyl_clock_t *clock)
 
 /* CLOCK_MONOTONIC. */
 const xyl_clock_t *xyl_clock_system(void);
-
-#endif

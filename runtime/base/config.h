@@ -1,8 +1,7 @@
 /* Settings: one table defines the names in files and environment, their
  * parsing, the output of xylem-info and docs/config.md. Each value is a
  * uint64_t; its type defines how it is read and written. */
-#ifndef XYL_BASE_CONFIG_H
-#define XYL_BASE_CONFIG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -265,5 +264,3 @@ void xyl_config_apply_log(const xyl_config_files_t *files,
 
 /* "128K", "4M", "8": bytes. */
 xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out);
-
-#endif

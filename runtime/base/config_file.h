@@ -1,7 +1,6 @@
 /* Files of settings: a line each "NAME = value", names without XYLEM_. Empty
  * lines and lines that begin with '#' are skipped. */
-#ifndef XYL_BASE_CONFIG_FILE_H
-#define XYL_BASE_CONFIG_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ typedef struct xyl_config_line {
  * none. Begin with a cleared line. `rest` is the content, which this function
  * cuts into names and values. */
 int xyl_config_file_next(char **rest, xyl_config_line_t *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading and writing the values of each type of setting in XYL_CONFIG_MAP. */
-#ifndef XYL_BASE_CONFIG_TYPES_H
-#define XYL_BASE_CONFIG_TYPES_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -45,5 +44,3 @@ xylem_status_t xyl_config_parse(const xyl_config_type_t *type, const char *text,
  * the length of the whole text. */
 size_t xyl_config_print(const xyl_config_type_t *type, uint64_t value,
                         char *text, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Copies that leave the caches alone. */
-#ifndef XYL_BASE_COPY_H
-#define XYL_BASE_COPY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ static inline void xyl_copy_hand_over(const void *memory, size_t bytes)
     (void)bytes;
 #endif
 }
-
-#endif

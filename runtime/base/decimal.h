@@ -1,6 +1,5 @@
 /* Numbers in files that programs read. */
-#ifndef XYL_BASE_DECIMAL_H
-#define XYL_BASE_DECIMAL_H
+#pragma once
 
 #include <locale.h>
 
@@ -9,5 +8,3 @@
  * xyl_decimal_begin. */
 locale_t xyl_decimal_begin(void);
 void xyl_decimal_end(locale_t before);
-
-#endif

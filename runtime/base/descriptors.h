@@ -1,10 +1,7 @@
 /* How many descriptors this process may still open. */
-#ifndef XYL_BASE_DESCRIPTORS_H
-#define XYL_BASE_DESCRIPTORS_H
+#pragma once
 
 /* 1: `wanted` (at least 1) more descriptors can be open at once. Not for the
  * data path, since this function asks the system for one number after the
  * other. Another thread may take the descriptors afterwards. */
 int xyl_descriptors_are_left(unsigned wanted);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads whole files, and hashes their contents. Any thread. */
-#ifndef XYL_BASE_FILE_H
-#define XYL_BASE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ const char *xyl_file_read(const char *path, size_t bytes_max, char **text_out,
 
 /* FNV-1a (Fowler, Noll, Vo), continued from `seed`. */
 uint64_t xyl_hash(uint64_t seed, const void *data, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * that lines of several ranks do not mix; or a call of the program's function
  * (xylem_log_set). The level, the rank and that function belong to the process:
  * the log exists before the first context and after the last. */
-#ifndef XYL_BASE_LOG_H
-#define XYL_BASE_LOG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ uint64_t xyl_log_held(void);
 void xyl_log_tell(int is_said_elsewhere);
 /* Prints the held lines, and holds no longer. */
 void xyl_log_let_go(void);
-
-#endif

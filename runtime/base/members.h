@@ -1,7 +1,6 @@
 /* Structures that callers fill in grow from release to release. Their first
  * member is their size in the caller's header. */
-#ifndef XYL_BASE_MEMBERS_H
-#define XYL_BASE_MEMBERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@
 xylem_status_t xyl_members_read(const char *call, const char *what,
                                 const void *given, size_t first_bytes,
                                 void *own, size_t own_bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * allocator, and arenas, which allocate from blocks of the pool and give all
  * back at once. Blocks are aligned to XYL_MEMORY_ALIGN. Any thread may use the
  * pool; an arena belongs to one object. */
-#ifndef XYL_BASE_MEMORY_H
-#define XYL_BASE_MEMORY_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ size_t xyl_arena_bytes(const xyl_arena_t *arena);
 void *xyl_arena_alloc(xyl_arena_t *arena, size_t bytes);
 /* Cleared; NULL also when count * bytes overflows. */
 void *xyl_arena_array(xyl_arena_t *arena, size_t count, size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * copies take, and leaves out copies of buffers without memory behind their
  * addresses. The recorder of XYLEM_TRACE notes which segments each stage has
  * done. */
-#ifndef XYL_BASE_OBSERVER_H
-#define XYL_BASE_OBSERVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline int xyl_observer_measures(const xyl_observer_t *observer)
 {
     return __builtin_expect(observer != NULL && observer->time != NULL, 0) != 0;
 }
-
-#endif

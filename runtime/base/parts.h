@@ -1,6 +1,5 @@
 /* Cutting elements into parts of nearly equal size. */
-#ifndef XYL_RUNTIME_BASE_PARTS_H
-#define XYL_RUNTIME_BASE_PARTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ static inline uint32_t xyl_part_of(uint64_t count, uint32_t parts, uint64_t at)
         return (uint32_t)(at / (each + 1));
     return (uint32_t)(more + (at - more * (each + 1)) / each);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Amounts as users write them: numbers of bytes, and times, with or without a
  * unit. Settings, rules and the command lines of all programs are read by these
  * functions, which ignore the locale and its decimal point. */
-#ifndef XYL_BASE_QUANTITY_H
-#define XYL_BASE_QUANTITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int xyl_bytes_read(const char *text, uint64_t *bytes_out);
  * or without a unit in `unit_ns`. 0: `text` is no time below 2^63 ns, and
  * *ns_out has not changed. */
 int xyl_time_read(const char *text, uint64_t unit_ns, uint64_t *ns_out);
-
-#endif

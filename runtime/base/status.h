@@ -1,7 +1,6 @@
 /* Failing with a message: the first function that knows the cause calls
  * xyl_fail once; its callers pass the status on. */
-#ifndef XYL_BASE_STATUS_H
-#define XYL_BASE_STATUS_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -44,5 +43,3 @@ static inline xylem_status_t xyl_log_failure(xylem_status_t status)
     xyl_log_last_error(status != XYLEM_ERR_BUSY);
     return status;
 }
-
-#endif

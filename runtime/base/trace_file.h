@@ -4,8 +4,7 @@
  * Each message is an arrow. Operations have rows of their own, as several may
  * be under way. The simulator records all ranks in one file, a rank of a real
  * job only itself. Times are picoseconds. */
-#ifndef XYL_BASE_TRACE_FILE_H
-#define XYL_BASE_TRACE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void xyl_trace_mark(xyl_trace_t *trace, uint32_t rank, const char *stage,
 void xyl_trace_message(xyl_trace_t *trace, uint64_t id, uint32_t source,
                        uint64_t sent, uint32_t destination, uint64_t received,
                        size_t bytes);
-
-#endif

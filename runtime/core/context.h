@@ -1,7 +1,6 @@
 /* The context: everything the library knows in one process, or for one rank of
  * a simulation; see docs/architecture.md. context_create.c assembles it. */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_H
-#define XYL_RUNTIME_CORE_CONTEXT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -121,5 +120,3 @@ xylem_status_t xyl_context_check(const xylem_context_t *context,
 /* XYLEM_OK outside of callbacks; else fails with a text that names `call`. */
 xylem_status_t xyl_context_may_block(xylem_context_t *context,
                                      const char *call);
-
-#endif

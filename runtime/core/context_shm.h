@@ -7,8 +7,7 @@
  *   unwatch   before the driver is stopped
  *   destroy   after everything that uses the memory
  */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_SHM_H
-#define XYL_RUNTIME_CORE_CONTEXT_SHM_H
+#pragma once
 
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
@@ -31,5 +30,3 @@ void xyl_context_shm_settle(xylem_context_t *context,
                             const xyl_shm_trouble_t *troubles);
 void xyl_context_shm_unwatch(xylem_context_t *context);
 void xyl_context_shm_destroy(xylem_context_t *context);
-
-#endif

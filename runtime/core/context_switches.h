@@ -1,7 +1,6 @@
 /* The switches above the job's nodes, from the file that XYLEM_TOPOLOGY names.
  */
-#ifndef XYL_RUNTIME_CORE_CONTEXT_SWITCHES_H
-#define XYL_RUNTIME_CORE_CONTEXT_SWITCHES_H
+#pragma once
 
 #include "runtime/core/context.h"
 #include "runtime/modules.h"
@@ -21,5 +20,3 @@ extern const xyl_module_t xyl_switches_module;
 /* Finds the nodes in the file, once the peers are known. In a context made of
  * parts the nodes are called node0, node1, ..., as with xylem-run. */
 xylem_status_t xyl_context_switches_place(xylem_context_t *context);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The user may start a request again while its last run goes on. Then a
  * stand-in, an equal operation, runs and completes the request. */
-#ifndef XYL_RUNTIME_CORE_DETACH_H
-#define XYL_RUNTIME_CORE_DETACH_H
+#pragma once
 
 #include "runtime/core/operation.h"
 
@@ -43,5 +42,3 @@ int xyl_detach_goes_on(const xylem_context_t *context);
 /* Progresses until no operation is detached, or for `limit_ns`. 0: some still
  * are. Not inside a callback. */
 int xyl_detach_drain(xylem_context_t *context, uint64_t limit_ns);
-
-#endif

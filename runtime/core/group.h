@@ -1,7 +1,6 @@
 /* The ranks that a stage runs between: all of a team, or some of it, numbered
  * in the group's own order. */
-#ifndef XYL_RUNTIME_CORE_GROUP_H
-#define XYL_RUNTIME_CORE_GROUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ static inline uint32_t xyl_group_rank(const xyl_group_t *group, uint32_t rank)
 {
     return group->ranks == NULL ? rank : group->ranks[rank];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The memory that xylem_alloc hands out: memory that the node's ranks share, if
  * there is any; else the system's. Any thread. */
-#ifndef XYL_RUNTIME_CORE_HEAP_H
-#define XYL_RUNTIME_CORE_HEAP_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ typedef struct xyl_heap {
 void xyl_heap_init(xyl_heap_t *heap);
 /* Frees the blocks that are left. Before `shm` ends. */
 void xyl_heap_fini(xyl_heap_t *heap);
-
-#endif

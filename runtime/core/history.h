@@ -3,8 +3,7 @@
  * long compare them (runtime/faults/mismatch.h).
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_RUNTIME_CORE_HISTORY_H
-#define XYL_RUNTIME_CORE_HISTORY_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -60,5 +59,3 @@ static inline void xyl_history_begin_tagged(xyl_history_t *history,
 void xyl_history_refuse(struct xylem_team *team, uint64_t call);
 /* Any thread. */
 uint32_t xyl_history_refusals(const struct xylem_team *team);
-
-#endif

@@ -1,8 +1,7 @@
 /* Modules: parts above the core that keep state of their own with every context
  * and every team. The core makes room for this state, cleared, finds it by the
  * module's number, and tells the module when the context or team ends. */
-#ifndef XYL_RUNTIME_CORE_MODULE_H
-#define XYL_RUNTIME_CORE_MODULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -90,5 +89,3 @@ unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file);
 unsigned xyl_modules_held(const xylem_context_t *context);
 void xyl_modules_team_made(xylem_team_t *team);
 void xyl_modules_team_ends(xylem_team_t *team);
-
-#endif

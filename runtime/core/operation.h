@@ -1,7 +1,6 @@
 /* An operation: a request that moves segments through lanes of stages. Only the
  * code that composes it knows what the stages do, and for which collective. */
-#ifndef XYL_RUNTIME_CORE_OPERATION_H
-#define XYL_RUNTIME_CORE_OPERATION_H
+#pragma once
 
 #include "runtime/core/module.h"
 #include "runtime/core/request.h"
@@ -273,5 +272,3 @@ static inline xyl_operation_t *xyl_operation_of(xylem_request_t *request)
 {
     return (xyl_operation_t *)(void *)request;
 }
-
-#endif

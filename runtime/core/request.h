@@ -24,8 +24,7 @@
  *                                   │ given up     settled
  *                                   └──────▶ LEFT ───────▶ memory is freed
  */
-#ifndef XYL_RUNTIME_CORE_REQUEST_H
-#define XYL_RUNTIME_CORE_REQUEST_H
+#pragma once
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -169,5 +168,3 @@ void xyl_requests_abandon(xylem_context_t *context);
 /* XYLEM_OK when `request` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_request_check(const xylem_request_t *request,
                                  const char *call);
-
-#endif

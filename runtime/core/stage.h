@@ -16,8 +16,7 @@
  * A stage takes the operation's input, the output of another stage, or neither
  * (xyl_stage_spec_t); the output of the last stage of a lane is the
  * operation's. */
-#ifndef XYL_RUNTIME_CORE_STAGE_H
-#define XYL_RUNTIME_CORE_STAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -136,5 +135,3 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);
 void xyl_stage_release(xyl_stage_t *stage);
 /* The stage has nothing more to do; once per start. */
 void xyl_stage_complete(xyl_stage_t *stage);
-
-#endif

@@ -3,8 +3,7 @@
  * need not agree on an order. A team has room for tags from its first such call
  * on. On each rank, a tag is under way once at a time, as the messages of two
  * calls with one tag look alike; successive calls match in order. */
-#ifndef XYL_RUNTIME_CORE_TAGS_H
-#define XYL_RUNTIME_CORE_TAGS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -42,5 +41,3 @@ void xyl_tag_end(struct xylem_team *team, uint32_t tag);
  * Any thread. */
 enum { XYL_TAG_CALLS_BITS = 15 };
 uint32_t xyl_tag_calls(struct xylem_team *team, uint32_t tag);
-
-#endif

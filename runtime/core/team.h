@@ -10,8 +10,7 @@
  *                     two windows, and only every other one belongs to the edge
  *                     if the tree is double, so they have different values
  */
-#ifndef XYL_RUNTIME_CORE_TEAM_H
-#define XYL_RUNTIME_CORE_TEAM_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -153,5 +152,3 @@ static inline int xyl_team_contains(const xylem_team_t *team,
 }
 
 xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call);
-
-#endif

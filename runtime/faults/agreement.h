@@ -14,8 +14,7 @@
  * dies meanwhile, an agreement takes two rounds of messages.
  *
  * The progressing thread, except where noted. */
-#ifndef XYL_RUNTIME_FAULTS_AGREEMENT_H
-#define XYL_RUNTIME_FAULTS_AGREEMENT_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -37,5 +36,3 @@ void xyl_agreements_look(xylem_context_t *context);
 /* From time to time: sends the values that still wait for their outcome again,
  * as notices are lost when there is no memory or net for a moment. */
 void xyl_agreements_repeat(xylem_context_t *context);
-
-#endif

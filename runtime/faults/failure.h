@@ -1,7 +1,6 @@
 /* Failures of teams and of processes (docs/inside/runtime.md). The progressing
  * thread calls these functions. */
-#ifndef XYL_RUNTIME_FAULTS_FAILURE_H
-#define XYL_RUNTIME_FAULTS_FAILURE_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -38,5 +37,3 @@ void xyl_failure_suspect(xylem_context_t *context, uint32_t peer);
 void xyl_failure_look(xylem_context_t *context);
 /* xyl_failure_suspect as the net calls it; `arg` is the context. */
 void xyl_failure_of_peer(void *arg, uint32_t peer);
-
-#endif

@@ -4,8 +4,7 @@
  * It writes dumps (XYLEM_HANG_DUMP).
  *
  * The progressing thread. */
-#ifndef XYL_RUNTIME_FAULTS_HANGS_H
-#define XYL_RUNTIME_FAULTS_HANGS_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -15,5 +14,3 @@ extern const xyl_module_t xyl_hangs_module;
 /* Starts the looks, unless they have started before. */
 void xyl_hangs_start(xylem_context_t *context);
 void xyl_hangs_look(xylem_context_t *context);
-
-#endif

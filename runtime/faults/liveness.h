@@ -1,7 +1,6 @@
 /* Liveness: this rank sees, by a descriptor of each process, that a process on
  * this machine has died. UCX's shared memory does not report that. */
-#ifndef XYL_RUNTIME_FAULTS_LIVENESS_H
-#define XYL_RUNTIME_FAULTS_LIVENESS_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -24,5 +23,3 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
 /* The net asks this before a first message to a peer (`arg` is the context). 0:
  * the peer's process has ended, or counts as dead; it is suspected now. */
 int xyl_liveness_peer_lives(void *arg, uint32_t peer);
-
-#endif

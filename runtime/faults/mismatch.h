@@ -4,8 +4,7 @@
  * rank that has not come that far is only late.
  *
  * The progressing thread. */
-#ifndef XYL_RUNTIME_FAULTS_MISMATCH_H
-#define XYL_RUNTIME_FAULTS_MISMATCH_H
+#pragma once
 
 #include "runtime/core/context.h"
 
@@ -20,5 +19,3 @@ void xyl_mismatch_fail(struct xylem_team *team, uint32_t one, uint64_t first,
 void xyl_mismatch_tell(const struct xyl_operation *operation);
 /* Compares this rank's calls with the notice of a rank that waits. */
 void xyl_mismatch_hear(xylem_context_t *context, struct xyl_notice *notice);
-
-#endif

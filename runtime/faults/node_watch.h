@@ -1,8 +1,7 @@
 /* The leader of each node, its lowest rank, watches the leaders of other nodes
  * (runtime/job/lookout.h). If a node has not answered for XYLEM_SILENCE_S, the
  * leaders that watch it take all of its ranks for dead. */
-#ifndef XYL_RUNTIME_FAULTS_NODE_WATCH_H
-#define XYL_RUNTIME_FAULTS_NODE_WATCH_H
+#pragma once
 
 #include "runtime/core/context.h"
 #include "runtime/job/lookout.h"
@@ -18,5 +17,3 @@ int xyl_node_watch_is_open(const xylem_context_t *context);
 /* Called when the addresses of all leaders are known. */
 xylem_status_t xyl_node_watch_start(xylem_context_t *context);
 void xyl_node_watch_stop(xylem_context_t *context);
-
-#endif

@@ -4,8 +4,7 @@
  * takes memory of the pool.
  *
  * The progressing thread. */
-#ifndef XYL_RUNTIME_FAULTS_NOTICE_H
-#define XYL_RUNTIME_FAULTS_NOTICE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/queue.h>
@@ -112,5 +111,3 @@ void xyl_notice_send_all(const struct xylem_team *team,
  * each of them spreads it in turn, all ranks are told, even when some fail. */
 void xyl_notice_spread(xylem_context_t *context, const struct xylem_team *team,
                        const xyl_notice_t *notice);
-
-#endif

@@ -1,7 +1,6 @@
 /* The bootstrap. Through it the ranks of a job find each other before there is
  * a net, and meet again before the net goes away. */
-#ifndef XYL_RUNTIME_JOB_BOOTSTRAP_H
-#define XYL_RUNTIME_JOB_BOOTSTRAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ xylem_status_t xyl_bootstrap_single_create(xyl_bootstrap_t **bootstrap_out);
 
 /* 1: a launcher has left its address for PMIx in the environment. */
 int xyl_bootstrap_pmix_is_offered(void);
-
-#endif

@@ -1,12 +1,9 @@
 /* The build of this library. Only ranks of one build work together, since
  * others may send different messages and lay shared memory out differently. A
  * version changes with a release, the build with any change of the sources. */
-#ifndef XYL_RUNTIME_JOB_BUILD_H
-#define XYL_RUNTIME_JOB_BUILD_H
+#pragma once
 
 #include <stdint.h>
 
 /* Made by tools/fingerprint.sh at each build. */
 extern const uint32_t xyl_build;
-
-#endif

@@ -15,8 +15,7 @@
  * and tells apart machines with equal addresses.
  *
  * One thread at a time; nothing blocks. */
-#ifndef XYL_RUNTIME_JOB_LOOKOUT_H
-#define XYL_RUNTIME_JOB_LOOKOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ void xyl_lookout_close(xyl_lookout_t *lookout);
 uint32_t xyl_lookout_count(const xyl_lookout_t *lookout);
 /* The node `hops` places behind `node` in the ring. */
 uint32_t xyl_lookout_next(uint32_t nodes, uint32_t node, uint32_t hops);
-
-#endif

@@ -1,8 +1,7 @@
 /* The ranks' first exchange when a context is created: version, settings that
  * must agree, node, process, usable processors, and their offers of shared
  * memory. */
-#ifndef XYL_RUNTIME_JOB_PEERS_H
-#define XYL_RUNTIME_JOB_PEERS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -68,5 +67,3 @@ const xyl_cpus_t *xyl_peers_cpus(const xyl_blobs_t *hellos, uint32_t rank);
 
 /* The rank's offer. */
 const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank);
-
-#endif

@@ -1,8 +1,7 @@
 /* The ranks' second exchange: the address of each, and its place in its
  * machine. One rank of each node reads the machine for all ranks of the node:
  * ranks that read at once would wait for each other in the system. */
-#ifndef XYL_RUNTIME_JOB_REACH_H
-#define XYL_RUNTIME_JOB_REACH_H
+#pragma once
 
 #include "runtime/job/lookout.h"
 #include "runtime/job/peers.h"
@@ -40,5 +39,3 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
 /* The address of the rank's lookout; zeros: it is not watched. */
 const xyl_lookout_address_t *xyl_reach_lookout(const xyl_blobs_t *blobs,
                                                uint32_t rank);
-
-#endif

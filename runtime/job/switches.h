@@ -8,8 +8,7 @@
  * A switch has at most one switch above it, and a node is below one switch; a
  * node that the file does not name has none. Errors name the file and the place
  * in the file. Without state; any thread. */
-#ifndef XYL_RUNTIME_JOB_SWITCHES_H
-#define XYL_RUNTIME_JOB_SWITCHES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ uint32_t xyl_switches_levels(const xyl_switches_t *switches);
  * from the first to that level. 1: the file names the node. */
 int xyl_switches_find(const xyl_switches_t *switches, const char *node,
                       uint32_t *ids);
-
-#endif

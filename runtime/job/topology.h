@@ -1,6 +1,5 @@
 /* The machine, and where processes sit in it. */
-#ifndef XYL_RUNTIME_JOB_TOPOLOGY_H
-#define XYL_RUNTIME_JOB_TOPOLOGY_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -36,5 +35,3 @@ uint32_t xyl_cores_of(const xyl_cpus_t *cpus);
 /* Names a kind of machine by the number of its online processors and their
  * model, if known: "16 x Intel(R) Xeon(R) Platinum 8481C". */
 void xyl_machine_name(char *name, size_t bytes);
-
-#endif

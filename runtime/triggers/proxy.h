@@ -4,11 +4,8 @@
  *
  *   device: many threads ──▶ records ──▶ progressing thread ──▶ tag ──▶ trigger
  */
-#ifndef XYL_RUNTIME_TRIGGERS_PROXY_H
-#define XYL_RUNTIME_TRIGGERS_PROXY_H
+#pragma once
 
 #include "runtime/core/module.h"
 
 extern const xyl_module_t xyl_proxies_module;
-
-#endif

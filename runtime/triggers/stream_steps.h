@@ -1,7 +1,6 @@
 /* Steps that run when a GPU stream has ended its work so far, without a thread
  * that waits (docs/inside/triggers.md, "Streams"). */
-#ifndef XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
-#define XYL_RUNTIME_TRIGGERS_STREAM_STEPS_H
+#pragma once
 
 #include "runtime/core/module.h"
 
@@ -31,5 +30,3 @@ xyl_stream_steps_gpu(xylem_context_t *context, const char *call,
 xylem_status_t xyl_stream_steps_add(xylem_context_t *context, const char *call,
                                     void *stream,
                                     const xyl_stream_step_t *step);
-
-#endif

@@ -1,8 +1,7 @@
 /* Triggers: counters that begin work when they reach their thresholds. Any
  * thread counts, by one atomic subtraction; all else happens on the progressing
  * thread. docs/inside/triggers.md draws the states of a counter. */
-#ifndef XYL_RUNTIME_TRIGGERS_TRIGGER_H
-#define XYL_RUNTIME_TRIGGERS_TRIGGER_H
+#pragma once
 
 #include "runtime/core/context.h"
 #include "runtime/core/module.h"
@@ -64,5 +63,3 @@ void xyl_trigger_unname(xylem_trigger_t *trigger);
 xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
                                       uint64_t n);
 void xyl_triggers_run(xylem_context_t *context);
-
-#endif

@@ -6,13 +6,10 @@
  *   fit.c        turns measurements into a machine
  *   simulate.c   a measured program on a simulated machine
  */
-#ifndef XYL_SIMULATOR_CALIBRATE_CALIBRATE_H
-#define XYL_SIMULATOR_CALIBRATE_CALIBRATE_H
+#pragma once
 
 enum { CALIBRATE_RANKS_MAX = 256 };
 
 /* argv[1] is "--calibrate", or "--calibrate-..." in the ranks that calibration
  * starts. Returns the exit code. */
 int calibrate_main(int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* Turns measurements into a machine. */
-#ifndef XYL_SIMULATOR_CALIBRATE_FIT_H
-#define XYL_SIMULATOR_CALIBRATE_FIT_H
+#pragma once
 
 #include "simulator/calibrate/probe.h"
 #include "simulator/machine.h"
@@ -29,5 +28,3 @@ typedef struct calibrate_quality {
 xylem_status_t calibrate_fit(const calibrate_sample_t *samples, unsigned count,
                              sim_machine_t *machine,
                              calibrate_quality_t *quality_out);
-
-#endif

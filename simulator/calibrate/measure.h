@@ -1,7 +1,6 @@
 /* The rank side of calibration: runs every micro-benchmark over the library and
  * prints its times. */
-#ifndef XYL_SIMULATOR_CALIBRATE_MEASURE_H
-#define XYL_SIMULATOR_CALIBRATE_MEASURE_H
+#pragma once
 
 #include "simulator/calibrate/probe.h"
 
@@ -18,5 +17,3 @@ typedef enum calibrate_set {
 /* A rank under a launcher; argv: "full" or "shared", and the number of rounds.
  * The exit code. */
 int calibrate_measure_main(int argc, char **argv);
-
-#endif

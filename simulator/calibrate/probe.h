@@ -6,8 +6,7 @@
  * A probe divides the ranks into teams by color and runs its steps, one after
  * the other, on each. Everything here is pure.
  */
-#ifndef XYL_SIMULATOR_CALIBRATE_PROBE_H
-#define XYL_SIMULATOR_CALIBRATE_PROBE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ static inline size_t calibrate_probe_bytes(const calibrate_probe_t *probe)
 enum { CALIBRATE_LINE_BYTES = 256 };
 void calibrate_sample_print(const calibrate_sample_t *sample, char *line);
 int calibrate_sample_parse(const char *line, calibrate_sample_t *sample_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* A micro-benchmark on a simulated machine: the program of
  * measure.c, in callbacks instead of blocking calls. */
-#ifndef XYL_SIMULATOR_CALIBRATE_SIMULATE_H
-#define XYL_SIMULATOR_CALIBRATE_SIMULATE_H
+#pragma once
 
 #include "simulator/calibrate/probe.h"
 #include "simulator/machine.h"
@@ -9,5 +8,3 @@
 /* Runs the probe of `sample` on its ranks, and fills its times. */
 xylem_status_t calibrate_simulate(const sim_machine_t *machine,
                                   calibrate_sample_t *sample);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * D is how many calls a rank that need not wait may be ahead of the slowest.
  */
-#ifndef XYL_SIMULATOR_NOISE_FLOOR_H
-#define XYL_SIMULATOR_NOISE_FLOOR_H
+#pragma once
 
 #include "simulator/noise/noise.h"
 
@@ -37,5 +36,3 @@ typedef struct sim_floor {
 /* Time per call in calls that follow each other, the mean over the ranks, in
  * units of `work`: 1 without noise. Negative: there is no memory. */
 double sim_floor(const sim_floor_t *floor);
-
-#endif

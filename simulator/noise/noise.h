@@ -5,8 +5,7 @@
  * begin in the middle of a burst. Also arrival patterns: how late ranks come to
  * their first call.
  */
-#ifndef XYL_SIMULATOR_NOISE_H
-#define XYL_SIMULATOR_NOISE_H
+#pragma once
 
 #include "simulator/machine.h"
 
@@ -142,5 +141,3 @@ xylem_status_t sim_arrivals_parse(const char *text, sim_arrivals_t *out,
                                   char *error, size_t error_bytes);
 sim_time_t sim_arrivals_time(const sim_arrivals_t *arrivals, uint32_t rank,
                              uint32_t ranks);
-
-#endif

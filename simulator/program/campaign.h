@@ -1,7 +1,6 @@
 /* A campaign: every contender without noise and under each noise, averaged over
  * the seeds. */
-#ifndef XYL_SIMULATOR_PROGRAM_CAMPAIGN_H
-#define XYL_SIMULATOR_PROGRAM_CAMPAIGN_H
+#pragma once
 
 #include "simulator/program/case.h"
 #include "simulator/program/side.h"
@@ -47,5 +46,3 @@ double sim_campaign_slowdown(const struct sim_campaign *campaign,
  * 1: each rank loses its own noise and no more. 0 when there was none. */
 double sim_campaign_amplification(const struct sim_campaign *campaign,
                                   size_t contender, size_t level);
-
-#endif

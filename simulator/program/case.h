@@ -1,7 +1,6 @@
 /* One run of the simulator, a contender under one noise with one seed, and its
  * results. */
-#ifndef XYL_SIMULATOR_PROGRAM_CASE_H
-#define XYL_SIMULATOR_PROGRAM_CASE_H
+#pragma once
 
 #include "bench/measure/stats.h"
 #include "simulator/program/options.h"
@@ -33,5 +32,3 @@ struct sim_outcome {
 /* 1: the run came to its end and all results were right; 0: a message says why
  * not. */
 int sim_case_run(const struct sim_case *c, struct sim_outcome *outcome_out);
-
-#endif

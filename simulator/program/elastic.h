@@ -12,8 +12,7 @@
  *   e_l[k] = advance(max(e_l[k-1], max over f of e_f[k-D]))
  *   e_f[k] = advance(max(e_f[k-1], max over l of e_l[k] - 9/10 work))
  */
-#ifndef XYL_SIMULATOR_PROGRAM_ELASTIC_H
-#define XYL_SIMULATOR_PROGRAM_ELASTIC_H
+#pragma once
 
 #include "simulator/program/case.h"
 
@@ -25,5 +24,3 @@ int sim_elastic_formula(const struct sim_case *c);
 /* The table of depths, calls and noises: simulated, and by the formula, which
  * must agree to the last digit. The exit code. */
 int sim_elasticity_main(const struct simulation *simulation);
-
-#endif

@@ -1,6 +1,5 @@
 /* Results of the simulator's runs, as tables and files have them. */
-#ifndef XYL_SIMULATOR_PROGRAM_NUMBERS_H
-#define XYL_SIMULATOR_PROGRAM_NUMBERS_H
+#pragma once
 
 #include "simulator/program/case.h"
 
@@ -18,5 +17,3 @@ struct sim_numbers {
     unsigned ended, failed; /* of the last run, as failed_us */
     double failed_us;
 };
-
-#endif

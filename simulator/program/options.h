@@ -1,6 +1,5 @@
 /* The options of xylem-sim. */
-#ifndef XYL_SIMULATOR_PROGRAM_OPTIONS_H
-#define XYL_SIMULATOR_PROGRAM_OPTIONS_H
+#pragma once
 
 #include <limits.h>
 
@@ -101,5 +100,3 @@ void simulation_destroy(struct simulation *simulation);
 
 /* The bytes of the largest buffer that a rank has. */
 size_t simulation_bytes(const struct simulation *simulation);
-
-#endif

@@ -1,6 +1,5 @@
 /* The results of a campaign on simulated machines: tables, plots. */
-#ifndef XYL_SIMULATOR_PROGRAM_REPORT_H
-#define XYL_SIMULATOR_PROGRAM_REPORT_H
+#pragma once
 
 #include "simulator/program/campaign.h"
 
@@ -12,5 +11,3 @@ void sim_report_tables(const struct sim_campaign *campaign);
 /* Draws bars of the slowdown per noise, or of the time without noise; with
  * --per-rank lines of each rank's time. 1: drawn; 0: a message says why not. */
 int sim_report_plot(const struct sim_campaign *campaign, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* The file of a campaign on simulated machines: a row for each run as it ends,
  * and one for the mean over several seeds when all of their runs have ended. */
-#ifndef XYL_SIMULATOR_PROGRAM_ROWS_H
-#define XYL_SIMULATOR_PROGRAM_ROWS_H
+#pragma once
 
 #include "simulator/program/campaign.h"
 
@@ -28,5 +27,3 @@ int sim_rows_add_mean(struct sim_rows *rows,
 
 /* Takes NULL. */
 int sim_rows_end(struct sim_rows *rows);
-
-#endif

@@ -1,8 +1,7 @@
 /* Runs of a campaign side by side, each in a process of its own. The campaign
  * takes their outcomes in the order in which it has begun them; so the number
  * of runs at a time does not change the results. */
-#ifndef XYL_SIMULATOR_PROGRAM_SIDE_H
-#define XYL_SIMULATOR_PROGRAM_SIDE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -46,5 +45,3 @@ int sim_side_wait_one(struct sim_side *side);
 
 /* The next run in the order of the begins; NULL: it has not ended. */
 const struct sim_side_run *sim_side_next(struct sim_side *side);
-
-#endif

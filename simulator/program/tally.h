@@ -1,6 +1,5 @@
 /* The calls of the ranks in one case, of whatever kind: counted and timed. */
-#ifndef XYL_SIMULATOR_PROGRAM_TALLY_H
-#define XYL_SIMULATOR_PROGRAM_TALLY_H
+#pragma once
 
 #include "simulator/program/case.h"
 
@@ -38,5 +37,3 @@ void sim_tally_complain(struct sim_tally *tally, uint32_t rank,
 /* Runs the world until nothing is left to happen. 1 when every rank made its
  * calls. */
 int sim_tally_drive(struct sim_tally *tally, struct sim_outcome *outcome);
-
-#endif

@@ -1,6 +1,5 @@
 /* Words in the values of options: lists, numbers, times. */
-#ifndef XYL_SIMULATOR_PROGRAM_WORDS_H
-#define XYL_SIMULATOR_PROGRAM_WORDS_H
+#pragma once
 
 #include "simulator/machine.h"
 
@@ -15,5 +14,3 @@ const char *word_number(const char *text, unsigned *value_out);
 
 /* "1.5ms". 1 when `text` is a time. */
 int word_time(const char *text, sim_time_t *time_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* MPI-4's functions and MPI-4.1's, for MPIs that do not declare them: the
  * binding has them all the same. */
-#ifndef TESTS_MPI_MPI4_H
-#define TESTS_MPI_MPI4_H
+#pragma once
 
 #include <mpi.h>
 
@@ -84,6 +83,4 @@ int MPI_Request_get_status_any(int n, MPI_Request r[], int *i, int *f,
                                MPI_Status *s);
 int MPI_Request_get_status_some(int n, MPI_Request r[], int *m, int i[],
                                 MPI_Status s[]);
-#endif
-
 #endif

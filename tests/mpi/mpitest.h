@@ -1,7 +1,6 @@
 /* What the tests of the binding share: checks that count, a report by rank 0,
  * and TAP's last word. */
-#ifndef TESTS_MPI_MPITEST_H
-#define TESTS_MPI_MPITEST_H
+#pragma once
 
 #include <mpi.h>
 #include <stdio.h>
@@ -52,5 +51,3 @@ static inline int test_end(const char *name)
     MPI_Finalize();
     return rank == 0 && sum != 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * its blocks and the rank around them share. Blocks are threads of the host
  * (blocks_threads.c) or of a GPU (blocks_gpu.cu), with the same source
  * (blocks_inside.h). Included by C and CUDA C++. */
-#ifndef TESTS_PROC_BLOCKS_H
-#define TESTS_PROC_BLOCKS_H
+#pragma once
 
 #include "include/xylem_device.h"
 
@@ -50,6 +49,4 @@ void blocks_end(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* What a block does; one source for threads of the host and of a GPU. */
-#ifndef TESTS_PROC_BLOCKS_INSIDE_H
-#define TESTS_PROC_BLOCKS_INSIDE_H
+#pragma once
 
 #include <sched.h>
 
@@ -189,5 +188,3 @@ XYLEM_DEVICE_FN_ void block_run(inside_t *inside, uint32_t number)
     if (THREAD == 0)
         inside->statuses[number] = status;
 }
-
-#endif

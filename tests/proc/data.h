@@ -2,8 +2,7 @@
  * contributes, and what a broadcast or a reduction must give. Contents repeat
  * every DATA_PERIOD elements, a prime, so that an element out of place is
  * seen; all sums are exact. Pure; any thread. */
-#ifndef TESTS_PROC_DATA_H
-#define TESTS_PROC_DATA_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -36,5 +35,3 @@ size_t data_check(const data_kind_t *kind, const void *buf, size_t count,
                   uint32_t rank, uint32_t seed);
 size_t data_check_reduced(const data_kind_t *kind, const void *buf,
                           size_t count, uint32_t ranks, uint32_t seed);
-
-#endif

@@ -2,8 +2,7 @@
  * and of the libraries that the library itself makes. The linker puts the
  * functions of failing.c in between (--wrap), so that it works under the
  * sanitizers, too; what UCX and PMIx call among themselves is not meant. */
-#ifndef TESTS_PROC_FAILING_H
-#define TESTS_PROC_FAILING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ const char *failing_name(void);
 /* What this thread calls does not count, until it does again. */
 void failing_pause(void);
 void failing_resume(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the programs of this folder share: a context with its world team, and
  * checks that end the rank with a text on standard error. A rank that ends
  * this way has code 1, so the launcher ends the others and says so. */
-#ifndef TESTS_PROC_JOB_H
-#define TESTS_PROC_JOB_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -43,5 +42,3 @@ void *job_memory(size_t bytes);
 
 /* Equal numbers for equal states; *state moves on. */
 uint32_t job_random(uint64_t *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* A mode of the program `misuse` with a file of its own. */
-#ifndef TESTS_PROC_MISUSE_H
-#define TESTS_PROC_MISUSE_H
+#pragma once
 
 #include "tests/proc/job.h"
 
@@ -24,5 +23,3 @@ void mode_blocks(job_t *job);
 void mode_contract(job_t *job);
 void mode_ends(job_t *job);
 void mode_tasks(job_t *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* The modes of the program `collectives`: each is collective over the job,
  * checks what it does and returns, or ends the process. */
-#ifndef TESTS_PROC_MODES_H
-#define TESTS_PROC_MODES_H
+#pragma once
 
 #include "tests/proc/job.h"
 
@@ -19,5 +18,3 @@ void mode_large(job_t *job, uint32_t number);      /* the same */
 void mode_brief(job_t *job, uint32_t number);      /* rounds */
 void mode_idle(job_t *job, uint32_t number);       /* ms that a rank is late */
 void mode_stack(job_t *job, uint32_t number);      /* KiB of a thread's stack */
-
-#endif

@@ -1,6 +1,5 @@
 /* The short forms of all collectives, from the arguments of the long one. */
-#ifndef TESTS_PROC_SHORT_FORMS_H
-#define TESTS_PROC_SHORT_FORMS_H
+#pragma once
 
 #include "collectives/data/description.h"
 
@@ -11,5 +10,3 @@ xylem_status_t short_form_blocking(xylem_team_t *team,
 xylem_status_t short_form_nonblocking(xylem_team_t *team,
                                       const xylem_coll_args_t *args,
                                       xylem_request_t **request_out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Problems for algorithms, drawn at random: each rank's view of a problem, the
  * memory before it, and the memory expected after it, computed without the
  * library. */
-#ifndef XYL_TESTS_ALGORITHM_CASE_H
-#define XYL_TESTS_ALGORITHM_CASE_H
+#pragma once
 
 #include "collectives/choose/registry.h"
 #include "collectives/schedules/algorithm.h"
@@ -48,5 +47,3 @@ int algorithm_case_verify(algorithm_case_t *c);
 schedule_run_combine_fn algorithm_case_combine(const algorithm_case_t *c);
 
 void algorithm_case_text(const algorithm_case_t *c, char *text, size_t bytes);
-
-#endif

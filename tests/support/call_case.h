@@ -3,8 +3,7 @@
  * without the library and without the other ranks. Every byte of the receive
  * buffer is checked, gaps included, and the send buffer must not change. On the
  * public interface only. */
-#ifndef XYL_TESTS_SUPPORT_CALL_CASE_H
-#define XYL_TESTS_SUPPORT_CALL_CASE_H
+#pragma once
 
 #include "include/xylem.h"
 #include "tests/support/call_side.h"
@@ -64,5 +63,3 @@ void call_rank_drop_types(call_rank_t *call);
 void call_rank_fill(call_rank_t *call);
 /* 1: the buffers hold the expected bytes. 0: `text` says what is wrong. */
 int call_rank_check(const call_rank_t *call, char *text, size_t text_bytes);
-
-#endif

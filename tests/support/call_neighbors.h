@@ -1,7 +1,6 @@
 /* A random graph of ranks by formula, so that each rank knows its own edges and
  * those of others. */
-#ifndef XYL_TESTS_SUPPORT_CALL_NEIGHBORS_H
-#define XYL_TESTS_SUPPORT_CALL_NEIGHBORS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ static inline uint32_t call_neighbors(uint64_t salt, uint32_t ranks,
     }
     return count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* One collective of any kind on all ranks of a team over the fabric, with
  * callbacks that check their own rules. */
-#ifndef XYL_TESTS_SUPPORT_CALL_RUN_H
-#define XYL_TESTS_SUPPORT_CALL_RUN_H
+#pragma once
 
 #include "tests/support/call_case.h"
 #include "tests/support/fabric.h"
@@ -55,5 +54,3 @@ void call_run_check(const call_run_t *run);
 void call_run_check_survivors(const call_run_t *run, uint32_t victim);
 /* This one has, if it completed with XYLEM_OK. */
 void call_run_check_data(const call_run_t *run, uint32_t rank);
-
-#endif

@@ -1,7 +1,6 @@
 /* One side of a rank's messages in tests: blocks of elements of some type in
  * one buffer, with the arguments that describe them. */
-#ifndef XYL_TESTS_SUPPORT_CALL_SIDE_H
-#define XYL_TESTS_SUPPORT_CALL_SIDE_H
+#pragma once
 
 #include "tests/support/call_type.h"
 
@@ -42,5 +41,3 @@ void call_side_fetch(const call_side_t *side);
  * an image of it. */
 void call_side_put(const call_side_t *side, unsigned char *memory,
                    uint32_t block, uint64_t index, uint64_t value);
-
-#endif

@@ -1,7 +1,6 @@
 /* Types of the user's for tests: a number of kinds, with and without gaps, each
  * with a map of its bytes that is made without the library. */
-#ifndef XYL_TESTS_SUPPORT_CALL_TYPE_H
-#define XYL_TESTS_SUPPORT_CALL_TYPE_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -28,5 +27,3 @@ typedef struct call_type {
 void call_type_make(xylem_context_t *context, uint32_t kind,
                     xylem_type_t handle, call_type_t *type);
 void call_type_drop(xylem_context_t *context, call_type_t *type);
-
-#endif

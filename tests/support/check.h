@@ -1,8 +1,7 @@
 /* A plain test runner in the Test Anything Protocol. A test program lists its
  * cases and calls check_run(). A failed CHECK prints its place and condition,
  * and the case goes on. A case that is impossible here calls check_skip(). */
-#ifndef XYL_TESTS_CHECK_H
-#define XYL_TESTS_CHECK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void check_equal(const char *file, int line, const char *what, int64_t got,
         return check_run(cases, sizeof(cases) / sizeof((cases)[0]), argc,      \
                          argv);                                                \
     }
-
-#endif

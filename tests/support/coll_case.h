@@ -1,6 +1,5 @@
 /* One collective with all its arguments, as tests draw it. */
-#ifndef XYL_TESTS_COLL_CASE_H
-#define XYL_TESTS_COLL_CASE_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -44,5 +43,3 @@ void coll_case_random_tree(uint64_t *random, coll_case_t *c);
 /* Text of a case, for labels. */
 void coll_case_text(const coll_case_t *c, uint32_t ranks, char *text,
                     size_t bytes);
-
-#endif

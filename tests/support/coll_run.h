@@ -1,8 +1,7 @@
 /* One collective on all ranks of a team over the fabric: buffers between
  * guards, requests, callbacks that check their own rules, and the expected
  * result, computed without the library. */
-#ifndef XYL_TESTS_COLL_RUN_H
-#define XYL_TESTS_COLL_RUN_H
+#pragma once
 
 #include "tests/support/coll_case.h"
 #include "tests/support/fabric.h"
@@ -69,5 +68,3 @@ int coll_run_finish(coll_run_t *run); /* runs the fabric until it is done */
 void coll_run_check(const coll_run_t *run);
 /* This one has, if it completed with XYLEM_OK. */
 void coll_run_check_data(const coll_run_t *run, uint32_t rank);
-
-#endif

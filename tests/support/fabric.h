@@ -14,8 +14,7 @@
  * the event, an event must not be posted twice, and all memory must come back.
  * An error fails the running case, with the seed and the label.
  */
-#ifndef XYL_TESTS_FABRIC_H
-#define XYL_TESTS_FABRIC_H
+#pragma once
 
 #include "runtime/core/context.h"
 #include "simulator/world.h"
@@ -101,5 +100,3 @@ int fabric_allocation_failed(const fabric_t *fabric);
 
 /* Stands for everything that has happened so far, in order. */
 uint64_t fabric_trace(const fabric_t *fabric);
-
-#endif

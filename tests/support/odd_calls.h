@@ -1,7 +1,6 @@
 /* Calls that differ in collective, length, root, operation or settings, for
  * tests in which ranks make different ones. On the public interface only. */
-#ifndef XYL_TESTS_SUPPORT_ODD_CALLS_H
-#define XYL_TESTS_SUPPORT_ODD_CALLS_H
+#pragma once
 
 #include "include/xylem.h"
 
@@ -34,5 +33,3 @@ void odd_call_init(odd_call_t *call, const odd_kind_t *kind, uint32_t rank,
                    uint32_t ranks, const void *send, void *recv);
 /* The bytes that the call may write, from the begin of the buffer on. */
 size_t odd_call_written(const odd_kind_t *kind, uint32_t ranks);
-
-#endif

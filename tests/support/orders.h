@@ -1,8 +1,7 @@
 /* Seats that step through a protocol over words that they share: in every order
  * of their accesses, with and without a seat that stops for ever while it
  * works, or in orders by chance. A test embeds orders_t in its own state. */
-#ifndef XYL_TESTS_ORDERS_H
-#define XYL_TESTS_ORDERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ int orders_may_step(const orders_t *orders, uint32_t seat);
 /* From the scene that is; returns the number of scenes. */
 uint64_t orders_every(orders_t *orders);
 void orders_by_chance(orders_t *orders, uint64_t *random);
-
-#endif

@@ -1,8 +1,7 @@
 /* Shared memory for tests of one thread: ordinary memory, in which every seat
  * sees other seats' stores at once, and which counts wake-ups. A hook acts in
  * the middle of a call. */
-#ifndef XYL_TESTS_PLAIN_SHM_H
-#define XYL_TESTS_PLAIN_SHM_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,5 +107,3 @@ static const xyl_shm_ops_t plain_ops = {
     .get = plain_get,
     .swap = plain_swap,
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* A problem for node programs, with memory for all seats and the expected
  * result, computed from the collective's definition. Each seat's memory is one
  * array, in which the buffers lie between guards. */
-#ifndef XYL_TESTS_PROGRAM_CASE_H
-#define XYL_TESTS_PROGRAM_CASE_H
+#pragma once
 
 #include "collectives/data/limits.h"
 #include "tests/support/program_run.h"
@@ -59,5 +58,3 @@ uint64_t program_case_try(const program_case_t *c, uint64_t seed,
                           uint64_t orders_max);
 program_run_options_t program_case_options(const program_case_t *c,
                                            uint64_t seed, uint64_t orders_max);
-
-#endif

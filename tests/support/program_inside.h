@@ -4,8 +4,7 @@
  *   program_run.c     the steps that may happen, and their effects
  *   program_watch.c   which seat touches which bytes, and in what order
  */
-#ifndef XYL_TESTS_PROGRAM_INSIDE_H
-#define XYL_TESTS_PROGRAM_INSIDE_H
+#pragma once
 
 #include "collectives/board/board.h"
 #include "tests/support/program_run.h"
@@ -182,5 +181,3 @@ void program_do(program_run_t *run, uint32_t which);
 int program_check_shared(program_run_t *run, uint32_t seat);
 /* Checks that all seats have come to their ends. */
 int program_check_ends(program_run_t *run);
-
-#endif

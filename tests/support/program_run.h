@@ -20,8 +20,7 @@
  *   - all seats get to the end, with the right result.
  *
  * One thread. */
-#ifndef XYL_TESTS_PROGRAM_RUN_H
-#define XYL_TESTS_PROGRAM_RUN_H
+#pragma once
 
 #include "collectives/node/program.h"
 
@@ -66,5 +65,3 @@ void program_run_init(program_run_t *run, uint32_t seats);
 void program_run_fini(program_run_t *run);
 /* Runs the programs; any number of times. 0: `mistake` says what is wrong. */
 int program_run_go(program_run_t *run, const program_run_options_t *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sends and receives by hand on the simulated net: a rank's program posts them
  * at a given time; with their outcomes. */
-#ifndef XYL_TESTS_SCENE_H
-#define XYL_TESTS_SCENE_H
+#pragma once
 
 #include "progress/net/net.h"
 #include "simulator/world.h"
@@ -55,5 +54,3 @@ void scene_cancel(post_t *post);
 void scene_run(scene_t *scene);
 /* Checks that the receive ended well and has the sent bytes. */
 void scene_check(const post_t *recv, const post_t *send);
-
-#endif

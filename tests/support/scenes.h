@@ -1,8 +1,7 @@
 /* Scenes of a few actors; a step of one actor makes a scene of another scene.
  * Keeps the scenes that were seen, by two hashes of 64 bits, and those that are
  * still to be looked at. For tests that go through all orders. */
-#ifndef XYL_TESTS_SCENES_H
-#define XYL_TESTS_SCENES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void scenes_fini(scenes_t *scenes);
 void scenes_add(scenes_t *scenes, const void *scene);
 /* Takes one from the pile; 0: there is none. */
 int scenes_take(scenes_t *scenes, void *scene_out);
-
-#endif

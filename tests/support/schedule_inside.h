@@ -1,6 +1,5 @@
 /* Shared by schedule_run.c and schedule_check.c. */
-#ifndef XYL_TESTS_SCHEDULE_INSIDE_H
-#define XYL_TESTS_SCHEDULE_INSIDE_H
+#pragma once
 
 #include "tests/support/schedule_run.h"
 
@@ -43,5 +42,3 @@ int schedule_run_mistake(schedule_run_t *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Memory for runs. */
 void schedule_run_prepare(schedule_run_t *run, uint64_t payload_elements);
-
-#endif

@@ -10,8 +10,7 @@
  * spoil their place when they are started and fill it when they finish.
  *
  * One thread. */
-#ifndef XYL_TESTS_SCHEDULE_RUN_H
-#define XYL_TESTS_SCHEDULE_RUN_H
+#pragma once
 
 #include "collectives/data/schedule.h"
 
@@ -86,5 +85,3 @@ int schedule_run_check(schedule_run_t *run);
 int schedule_run_check_waits(schedule_run_t *run);
 /* Runs them; any number of times. 0: the same. */
 int schedule_run_go(schedule_run_t *run, const schedule_run_options_t *options);
-
-#endif

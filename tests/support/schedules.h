@@ -1,6 +1,5 @@
 /* The schedules of the registry, one for each collective that they write. */
-#ifndef XYL_TESTS_SCHEDULES_H
-#define XYL_TESTS_SCHEDULES_H
+#pragma once
 
 #include "collectives/choose/registry.h"
 
@@ -38,5 +37,3 @@ static inline int schedules_leave_choice(xylem_coll_t coll)
         found += (size_t)xyl_algorithm_does(all[i], coll);
     return found > 1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The placement of a simulated job's ranks on nodes, for tests that depend on
  * it. */
-#ifndef XYL_TESTS_SHAPE_H
-#define XYL_TESTS_SHAPE_H
+#pragma once
 
 #include "tests/support/fabric.h"
 
@@ -19,5 +18,3 @@ fabric_t *shape_create(const shape_t *shape, const char *const *settings);
 enum { SHAPE_TEXT_BYTES = 64 };
 /* "4x8", and the special features of the shape. */
 void shape_text(const shape_t *shape, char text[SHAPE_TEXT_BYTES]);
-
-#endif

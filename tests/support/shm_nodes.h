@@ -1,7 +1,6 @@
 /* Several users of a node's shared memory in one process, and a crowd of
  * threads that do the same at once. */
-#ifndef XYL_TESTS_SHM_NODES_H
-#define XYL_TESTS_SHM_NODES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -84,5 +83,3 @@ static inline void crowd_run(crowd_t *crowd, void *(*run)(void *arg))
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&crowd->barrier);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Two processes that share memory, the second one a child of the first. */
-#ifndef XYL_TESTS_SHM_PAIR_H
-#define XYL_TESTS_SHM_PAIR_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -60,5 +59,3 @@ static inline int pair_end(pair_t *pair)
     close(pair->socket);
     return how;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The shared memory of plain_shm.h for interleavings: another actor may have
  * its turn before every look at it, and before every store and swap. */
-#ifndef XYL_TESTS_TURNING_SHM_H
-#define XYL_TESTS_TURNING_SHM_H
+#pragma once
 
 #include "tests/support/plain_shm.h"
 #include "tests/support/turns.h"
@@ -35,5 +34,3 @@ static const xyl_shm_ops_t turning_ops = {
     .get = turning_get,
     .swap = turning_swap,
 };
-
-#endif

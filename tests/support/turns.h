@@ -1,8 +1,7 @@
 /* Interleavings by chance: of several actors, each a thread, one runs at a
  * time; before each access to shared memory chance decides which goes on.
  * Without this, simultaneous accesses are rare and cannot be repeated. */
-#ifndef XYL_TESTS_SUPPORT_TURNS_H
-#define XYL_TESTS_SUPPORT_TURNS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ int turns_pass(void);
 
 /* Chance, of the same seed; `limit` is not 0. For actors. */
 uint32_t turns_below(uint32_t limit);
-
-#endif

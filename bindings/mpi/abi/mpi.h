@@ -1,8 +1,7 @@
 /* MPI's standard ABI (MPI 5.0, chapter "Application Binary Interface"): its
  * types and numbers, as far as the binding uses them. They are the same in
  * every library that offers it as libmpi_abi.so. */
-#ifndef XMPI_ABI_MPI_H
-#define XMPI_ABI_MPI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -182,5 +181,3 @@ typedef int MPI_Grequest_cancel_function(void *, int);
 
 #define MPI_COMM_NULL_COPY_FN ((MPI_Comm_copy_attr_function *)0)
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function *)0)
-
-#endif

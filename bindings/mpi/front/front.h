@@ -1,8 +1,7 @@
 /* The interface between the front and the modules. Programs load the front,
  * which exports MPI's names and depends on no MPI. The first call of such a
  * name finds the MPI of the process and loads the module compiled for it. */
-#ifndef XMPI_FRONT_H
-#define XMPI_FRONT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ typedef int (*xmpi_module_open_t)(const xmpi_front_t *front);
  * collectives. *version_out: the version text of the MPI, "" without one. */
 #define XMPI_CHECK "xylem_mpi_check"
 typedef int (*xmpi_check_t)(const char **version_out);
-
-#endif

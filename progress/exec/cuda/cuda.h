@@ -1,8 +1,7 @@
 /* The executor for memory of CUDA's devices. It begins work on its own streams,
  * one per direction of a device, and looks for ended work in the engine's turns
  * while any is under way. */
-#ifndef XYL_PROGRESS_EXEC_CUDA_CUDA_H
-#define XYL_PROGRESS_EXEC_CUDA_CUDA_H
+#pragma once
 
 #include "progress/exec/cuda/library/library.h"
 #include "progress/exec/exec.h"
@@ -48,5 +47,3 @@ void xyl_cuda_at_rest(xyl_exec_t *exec, void (*at_rest)(void *arg), void *arg);
 
 /* An executor over a table of the caller's, for tests; `arg` is the table. */
 extern const xyl_exec_ops_t xyl_exec_cuda_of_table;
-
-#endif

@@ -1,6 +1,5 @@
 /* Creates a UCX context with the configuration that the net needs. */
-#ifndef XYL_PROGRESS_NET_UCX_CONTEXT_H
-#define XYL_PROGRESS_NET_UCX_CONTEXT_H
+#pragma once
 
 #include <ucp/api/ucp.h>
 
@@ -8,5 +7,3 @@
 
 ucs_status_t xyl_ucx_context_create(const xyl_net_params_t *given,
                                     ucp_context_h *context_out);
-
-#endif

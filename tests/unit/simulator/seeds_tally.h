@@ -1,6 +1,5 @@
 /* Counts of the kinds of seeds in test_seeds.c, for the end of its output. */
-#ifndef XYL_TESTS_UNIT_SIMULATOR_SEEDS_TALLY_H
-#define XYL_TESTS_UNIT_SIMULATOR_SEEDS_TALLY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ typedef struct tally {
     KIND_MAP(KIND_FIELD)
 #undef KIND_FIELD
 } tally_t;
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the tests of machine files: a file to write and to load, machines
  * as text and back, and the machines that come with xylem. */
-#ifndef XYL_TESTS_UNIT_SIMULATOR_SIM_MACHINE_FILES_H
-#define XYL_TESTS_UNIT_SIMULATOR_SIM_MACHINE_FILES_H
+#pragma once
 
 #include <limits.h>
 #include <stdio.h>
@@ -127,5 +126,3 @@ static inline size_t read_shipped(const char *name, char *text)
     fclose(file);
     return bytes;
 }
-
-#endif

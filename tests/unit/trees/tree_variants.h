@@ -1,7 +1,6 @@
 /* Shared by the tests of trees: each shape with each swept radix, and a failure
  * that names the tree. */
-#ifndef XYL_TESTS_UNIT_TREES_TREE_VARIANTS_H
-#define XYL_TESTS_UNIT_TREES_TREE_VARIANTS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -64,5 +63,3 @@ static inline int bad(const variant_t *v, uint32_t n, uint32_t root,
     check_failed(__FILE__, __LINE__, text);
     return 0;
 }
-
-#endif

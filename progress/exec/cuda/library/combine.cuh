@@ -1,8 +1,7 @@
 /* Reductions of several inputs in one pass: a kernel for each class of types
  * and operation. Integers are of one kernel per width where signs do not
  * matter; bitwise operations know bytes alone. */
-#ifndef XYL_PROGRESS_EXEC_CUDA_LIBRARY_COMBINE_CUH
-#define XYL_PROGRESS_EXEC_CUDA_LIBRARY_COMBINE_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -168,5 +167,3 @@ template <class T, class Op, class Form = plain_t<T>> combine_fn combine_by()
 {
     return combine_begin<T, Op, Form>;
 }
-
-#endif

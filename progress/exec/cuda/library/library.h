@@ -5,8 +5,7 @@
  * stream, and leave the calling thread's device as it was. Any thread may call;
  * a stream is for one thread at a time. Functions that return int return 0, or
  * an error for error_text. Included by C and CUDA C++. */
-#ifndef XYL_PROGRESS_EXEC_CUDA_LIBRARY_LIBRARY_H
-#define XYL_PROGRESS_EXEC_CUDA_LIBRARY_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -160,5 +159,3 @@ typedef struct xyl_cuda_library {
 } xyl_cuda_library_t;
 
 typedef const xyl_cuda_library_t *(*xyl_cuda_library_fn)(void);
-
-#endif
