@@ -38,6 +38,7 @@ program fortran
 #elif defined(USE_MPI)
     use mpi
 #endif
+    use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
     implicit none
 #ifdef MPIF_H
     include 'mpif.h'
@@ -58,6 +59,11 @@ program fortran
     REQUEST :: requests(2)
     OPERATION :: sum_of_mine
     COMM :: part
+    type(c_ptr) :: place
+    integer, pointer, contiguous :: memory(:)
+#ifndef USE_MPI_F08
+    integer(kind=MPI_ADDRESS_KIND) :: address
+#endif
 
     failures = 0
     call MPI_Init(error)
@@ -74,6 +80,22 @@ program fortran
     call MPI_Allreduce(x, y, 1, MPI_DOUBLE_PRECISION, MPI_SUM, &
         MPI_COMM_WORLD, error)
     if (y /= ranks * ranks * 0.5d0) failures = failures + 1
+
+#ifdef USE_MPI_F08
+    call MPI_Alloc_mem(int(4 * n, MPI_ADDRESS_KIND), MPI_INFO_NULL, place, &
+        error)
+#else
+    call MPI_Alloc_mem(int(4 * n, MPI_ADDRESS_KIND), MPI_INFO_NULL, address, &
+        error)
+    place = transfer(address, place)
+#endif
+    call c_f_pointer(place, memory, [n])
+    memory = rank
+    call MPI_Allreduce(MPI_IN_PLACE, memory, n, MPI_INTEGER, MPI_SUM, &
+        MPI_COMM_WORLD, error)
+    failures = failures + count(memory /= ranks * (ranks - 1) / 2)
+    call MPI_Free_mem(memory, error)
+    if (error /= MPI_SUCCESS) failures = failures + 1
 
     sums = mine * (rank + 1)
     call MPI_Allreduce(MPI_IN_PLACE, sums, n, MPI_INTEGER, MPI_SUM, &
