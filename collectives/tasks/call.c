@@ -137,10 +137,7 @@ void xyl_task_answered(xylem_tasks_t *tasks, uint32_t rank,
     if (call != NULL &&
         (answer->kind == XYL_TASK_ENDED || !call->message.header.wants_end)) {
         peer->calls[answer->id] = NULL;
-        call_complete(call, answer->status == XYLEM_OK
-                                ? XYLEM_OK
-                                : xyl_status_numbered(answer->status,
-                                                      XYLEM_ERR_INTERNAL));
+        call_complete(call, (xylem_status_t)answer->status); /* the user's */
     }
     if (answer->kind == XYL_TASK_ENDED)
         credit_back(peer, answer->id);
