@@ -526,16 +526,8 @@ static void offer_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 static void offer_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    xyl_device_plan_t *plan =
-        &((xyl_level_offer_t *)(void *)stage)->level->plan;
-    const union {
-        const void *constant;
-        char *plain;
-    } input = {reads};
-
-    plan->result.users = writes;
-    plan->input.users =
-        plan->problem.coll == XYLEM_COLL_BCAST ? writes : input.plain;
+    xyl_device_plan_bind(&((xyl_level_offer_t *)(void *)stage)->level->plan,
+                         reads, writes);
 }
 
 const xyl_stage_ops_t xyl_level_offer_ops = {

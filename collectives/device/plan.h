@@ -109,8 +109,8 @@ struct xyl_device_plan {
     int device;
     size_t offer_bytes;
     char *offers; /* [ranks] */
-    /* Of a rank with buffers of a GPU. has_mirrors: a run that needs mirrors
-     * takes them. */
+    /* The mirrors of a rank with buffers of a GPU. has_mirrors: a run that
+     * needs them takes them. */
     int has_mirrors;
     xyl_mirrors_t mirrors;
     xyl_stage_t *fetch, *bring; /* NULL: there is nothing to be mirrored */
@@ -142,6 +142,9 @@ void xyl_device_stages_add(struct xyl_han *han,
  * for stages. */
 void xyl_device_plan_fill(struct xyl_han *han, xyl_device_plan_t *plan,
                           const xyl_problem_t *problem);
+/* The next run reads and writes there. */
+void xyl_device_plan_bind(xyl_device_plan_t *plan, const void *reads,
+                          void *writes);
 /* Fills in this rank's offer for a run. */
 void xyl_device_offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer);
 

@@ -226,9 +226,9 @@ static void publish(xyl_stage_t *stage, uint64_t index)
         stage_over(stage);
 }
 
-static void publish_bind(xyl_stage_t *stage, const void *reads, void *writes)
+void xyl_device_plan_bind(xyl_device_plan_t *plan, const void *reads,
+                          void *writes)
 {
-    xyl_device_plan_t *plan = self(stage)->plan;
     const union {
         const void *constant;
         char *plain;
@@ -237,6 +237,11 @@ static void publish_bind(xyl_stage_t *stage, const void *reads, void *writes)
     plan->result.users = writes;
     plan->input.users =
         plan->problem.coll == XYLEM_COLL_BCAST ? writes : input.plain;
+}
+
+static void publish_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_device_plan_bind(self(stage)->plan, reads, writes);
 }
 
 static const xyl_stage_ops_t publish_ops = {

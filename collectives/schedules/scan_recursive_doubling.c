@@ -1,9 +1,9 @@
 /* Scan and exscan: in each round a rank sends the sum of the last n ranks up to
  * itself to the rank n places further, and puts the sum that it gets in front
  * of its own. So n doubles. The sums of a scan begin with the own elements.
- * Those of an exscan leave them out: the first round fetches one rank; the
- * second, for which ranks once send their own elements, too, fetches two more.
- * So sums have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
+ * The sums of an exscan do not: the first round fetches one rank; the second,
+ * for which ranks once send their own elements, too, fetches two more. So sums
+ * have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
  * messages.
  * Hillis, Steele, Data parallel algorithms, 1986; the exscan: Traff,
  * 123-doubling algorithms for the exclusive scan, 2025. */

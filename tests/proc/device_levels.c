@@ -94,7 +94,7 @@ static void draw(uint64_t *random, reduction_t *reduction)
     reduction->kind = data_kind(job_random(random));
     args->op = reduction->kind->op;
     args->type = reduction->kind->type;
-    /* What a broadcast moves are bytes, also between members of an element. */
+    /* A broadcast moves also the bytes between members of an element. */
     if (args->coll == XYLEM_COLL_BCAST || args->op == DATA_OP_USER ||
         reduction->kind->bytes > ELEMENT_MAX || job_random(random) % 2 == 0)
         reduction->kind = NULL;
@@ -325,7 +325,7 @@ static void held_one(const reduction_t *buffers, xylem_coll_t coll,
     free(all);
 }
 
-/* Of a call that goes directly only a leader has pinned memory. */
+/* In a call that goes directly only a leader has pinned memory. */
 static void memory_check(const reduction_t *buffers)
 {
     const xylem_coll_args_t args = call_args(buffers, XYLEM_COLL_ALLREDUCE);
