@@ -46,6 +46,7 @@ int xmpi_Alloc_mem(MPI_Aint bytes, MPI_Info info, void *memory_out)
     int code;
 
     if (context != NULL && bytes >= 0 && info == MPI_INFO_NULL &&
+        memory_out != NULL &&
         xylem_alloc(context, (size_t)bytes, &memory) == XYLEM_OK) {
         if (address_note(memory)) {
             *(void **)memory_out = memory;

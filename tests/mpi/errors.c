@@ -83,6 +83,21 @@ static void test_no_comm(void)
     REFUSED(MPI_ERR_COMM, MPI_Barrier(MPI_COMM_NULL));
 }
 
+/* The MPI library refuses what it has always refused; memory of the program's
+ * is still allocated afterwards. */
+static void test_allocation(void)
+{
+    int *memory = NULL;
+
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Alloc_mem(8, MPI_INFO_NULL, NULL) != MPI_SUCCESS);
+    CHECK(MPI_Alloc_mem(-8, MPI_INFO_NULL, &memory) != MPI_SUCCESS);
+    CHECK(memory == NULL);
+    CHECK(MPI_Alloc_mem(8, MPI_INFO_NULL, &memory) == MPI_SUCCESS);
+    memory[1] = rank;
+    CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
+}
+
 static void test_handler(MPI_Comm comm)
 {
     MPI_Errhandler handler;
@@ -149,6 +164,7 @@ int main(int argc, char **argv)
     test_no_comm();
     test_mistakes(MPI_COMM_WORLD);
     test_all_is_well(MPI_COMM_WORLD);
+    test_allocation();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* takes the handler along */
     test_mistakes(comm);
     test_all_is_well(comm);

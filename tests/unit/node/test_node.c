@@ -9,6 +9,7 @@
 
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/program.h"
 #include "progress/shm/shm.h"
 #include "simulator/random.h"
@@ -406,12 +407,18 @@ static void root_leaves(xylem_coll_t coll)
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
     call_case_t c = long_blocks(coll);
     fabric_t *fabric = fabric_create(c.ranks, &options);
+    const xyl_limits_t *limits = xyl_limits_of(fabric_context(fabric, 0));
+    uint64_t longer_us = (8 * c.count >> 10) / limits->parcel_patience_kib;
     call_run_t run;
     uint32_t rank;
 
     call_run_init(&run, fabric, NULL, &c);
     CHECK_EQ(call_run_start(&run, c.root), XYLEM_OK);
     CHECK_EQ(call_run_start(&run, 2), XYLEM_OK);
+    /* The longer a block, the longer its receiver is waited for. */
+    CHECK(longer_us > 4 * limits->parcel_patience_us);
+    fabric_advance(fabric, longer_us * SIM_MS / 1000);
+    CHECK_EQ(run.all[c.root].completions, 0);
     fabric_advance(fabric, 100 * SIM_MS);
     CHECK_EQ(run.all[c.root].completions, 1);
     CHECK_EQ(run.all[2].completions, 1);
