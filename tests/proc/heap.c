@@ -267,6 +267,60 @@ static void threads(job_t *job)
         pthread_join(all[i], NULL);
 }
 
+/* ---- sums of numbers that round ---- */
+
+/* A sum by pairs of numbers in place, in memory of xylem_alloc on the ranks
+ * whose bits are in `allocated`. Returns owned memory (free). */
+static float *sum_of(const job_t *job, uint32_t allocated)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    size_t bytes = SHARED_ELEMENTS * sizeof(float), i;
+    float *own = malloc(bytes), *numbers = own;
+    void *memory = NULL;
+    uint64_t random = 1 + job->rank;
+
+    REQUIRE(own != NULL, "no memory");
+    if ((allocated >> job->rank & 1) != 0) {
+        MUST(xylem_alloc(job->context, bytes, &memory));
+        numbers = memory;
+    }
+    for (i = 0; i < SHARED_ELEMENTS; i++)
+        numbers[i] = (float)job_random(&random) / 3.0F;
+    args.coll = XYLEM_COLL_ALLREDUCE;
+    args.send = XYLEM_IN_PLACE;
+    args.recv = numbers;
+    args.count = SHARED_ELEMENTS;
+    args.type = XYLEM_FLOAT32;
+    args.op = XYLEM_SUM;
+    args.algorithm = job->ranks > 1 ? "node_pairs" : NULL;
+    MUST(xylem_coll_run(job->world, &args, NULL, NULL));
+    if (memory != NULL)
+        memcpy(own, memory, bytes);
+    MUST(xylem_free(job->context, memory));
+    return own;
+}
+
+/* The bits of a sum do not depend on whose numbers are read where they lie. */
+static void same_bits(const job_t *job)
+{
+    static const uint32_t allocated[] = {UINT32_MAX, 1, 2, 3, 6, 15, 0x6f};
+    float *copied, *sum;
+    size_t i;
+
+    if (strcmp(getenv("XYLEM_SHM") == NULL ? "" : getenv("XYLEM_SHM"), "off") ==
+        0)
+        return; /* there are no pairs */
+    copied = sum_of(job, 0);
+    for (i = 0; i < sizeof allocated / sizeof allocated[0]; i++) {
+        sum = sum_of(job, allocated[i]);
+        REQUIRE(memcmp(sum, copied, SHARED_ELEMENTS * sizeof *sum) == 0,
+                "the bits differ if ranks %x have memory of xylem_alloc",
+                allocated[i]);
+        free(sum);
+    }
+    free(copied);
+}
+
 int main(void)
 {
     job_t job;
@@ -276,6 +330,7 @@ int main(void)
     sizes(&job);
     collectives(&job);
     where_it_lies(&job);
+    same_bits(&job);
     threads(&job);
     job_end(&job);
     return 0;
