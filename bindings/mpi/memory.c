@@ -56,7 +56,7 @@ int xmpi_Alloc_mem(MPI_Aint bytes, MPI_Info info, void *memory_out)
     }
     code = xmpi_host.Alloc_mem(bytes, info, memory_out);
     /* The end of a context frees memory; its addresses may come again. */
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS && memory_out != NULL)
         (void)address_drop(*(void **)memory_out);
     return code;
 }
