@@ -9,6 +9,7 @@
 #include "bench/measure/workload.h"
 #include "bench/tune/tune.h"
 #include "collectives/choose/choose.h"
+#include "collectives/device/way.h"
 #include "runtime/core/context.h"
 
 /* Medians of CALLS_MAX calls are good enough. */
@@ -172,30 +173,39 @@ static xylem_status_t shape_find(xylem_team_t *world, struct tune_shape *shape)
 
 /* ---- memory of GPUs ---- */
 
-/* A call on a buffer there, from which on all ranks know how they share GPUs.
- */
-static xylem_status_t device_meet(const struct job *job)
+/* Calls on a buffer there, after which all ranks know how they share GPUs. */
+static xylem_status_t device_meet(const struct job *job, xyl_way_t *way_out)
 {
-    enum { BYTES = 4096 };
-    void *memory;
-    xylem_status_t status = device_take(job->device, BYTES, &memory);
+    enum { BYTES = 4096, CALLS = 16 };
+    xylem_team_t *world = job->event->world;
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .count = BYTES,
+                              .type = XYLEM_BYTE};
+    xylem_status_t status = device_take(job->device, BYTES, &args.recv);
+    uint32_t call;
 
     if (status != XYLEM_OK)
         return status;
-    status = xylem_bcast(job->event->world, memory, BYTES, XYLEM_BYTE, 0);
-    device_give(job->device, memory);
+    for (call = 0; status == XYLEM_OK && call < CALLS; call++) {
+        status = xylem_bcast(world, args.recv, BYTES, XYLEM_BYTE, 0);
+        if (status == XYLEM_OK)
+            status = xylem_barrier(world);
+    }
+    way_out->memory = (uint16_t)xyl_device_memory(world, &args);
+    device_give(job->device, args.recv);
     return status;
 }
 
 /* Finds whether ranks take turns on GPUs, as rules ask. 0: no call goes
  * directly there, and a message has said why. */
-static int memory_find(const struct job *job, struct tune_shape *shape)
+static int memory_find(const struct job *job, xyl_way_t way,
+                       struct tune_shape *shape)
 {
     const xylem_coll_args_t args = {.struct_bytes = sizeof args,
                                     .coll = XYLEM_COLL_BCAST,
                                     .count = 1,
                                     .type = XYLEM_BYTE};
-    const xyl_way_t way = {.memory = XYL_MEMORY_GPUS};
     xyl_problem_t problem;
     xyl_query_t query;
 
@@ -222,12 +232,14 @@ static int memory_find(const struct job *job, struct tune_shape *shape)
 
 static int memory_open(struct job *job, struct tune_shape *shape)
 {
+    xyl_way_t way = {.memory = XYL_MEMORY_GPUS};
+
     if (job->options->memory == BENCH_MEMORY_HOST ||
         xylem_team_size(job->event->world) == 1)
         return 1;
     return device_open(xylem_team_rank(job->event->world), &job->device) ==
                XYLEM_OK &&
-           device_meet(job) == XYLEM_OK && memory_find(job, shape);
+           device_meet(job, &way) == XYLEM_OK && memory_find(job, way, shape);
 }
 
 int tune_job_open(const struct tune_options *options, struct tune_place *place)

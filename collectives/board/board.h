@@ -1,7 +1,8 @@
 /* A board: the memory that the ranks of a team on one node share, laid out for
  * collectives. A rank of a board is a seat.
  *
- *   done lines    one per seat: how far it is with the team's pieces
+ *   done lines    one per seat: how far it is with the team's pieces, and a
+ *                 word for the layers above
  *   a counter     seats that have come, and words for the layers above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and short payload
@@ -200,7 +201,8 @@ void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
 /* Words for the layers above, in the line of the counter. */
 typedef enum xyl_board_spare {
     XYL_SPARE_CALLS = 1, /* their place in the line */
-    XYL_SPARE_TAGS = 4
+    XYL_SPARE_TAGS = 4,
+    XYL_SPARE_APART = 5
 } xyl_board_spare_t;
 
 static inline _Atomic uint64_t *xyl_board_spare(const xyl_board_t *board,
@@ -208,6 +210,15 @@ static inline _Atomic uint64_t *xyl_board_spare(const xyl_board_t *board,
 {
     return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at) +
            which;
+}
+
+/* A word of the seat's for the layers above, in its done line. */
+static inline _Atomic uint64_t *xyl_board_seat_spare(const xyl_board_t *board,
+                                                     uint32_t seat)
+{
+    return (_Atomic uint64_t *)(void *)(board->memory +
+                                        (size_t)seat * XYL_BOARD_LINE_BYTES) +
+           1;
 }
 
 static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)

@@ -294,7 +294,8 @@ static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
                  ? NULL
                  : xyl_algorithm_find(args->coll, named.within);
     if (((named.algorithm->needs | (within == NULL ? 0 : within->needs)) &
-         XYL_NEEDS_DEVICE) != 0)
+         XYL_NEEDS_DEVICE) != 0 &&
+        way.memory == XYL_MEMORY_HOST)
         return XYL_MEMORY_GPUS;
     return (xyl_memory_t)way.memory;
 }
@@ -307,16 +308,17 @@ choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
 {
     const xyl_algorithm_t *named =
         choice->within_up != NULL ? choice->within_up : choice->within_down;
+    const xyl_memory_t memory = memory_of(args, way);
     xyl_query_t level = *query;
     xyl_problem_t problem;
     const xyl_candidate_t *found;
 
     if (choice->algorithm->kind != XYL_ALGORITHM_LANES || team->is_one_node ||
-        choice->is_by_messages || memory_of(args, way) != XYL_MEMORY_GPUS)
+        choice->is_by_messages || memory == XYL_MEMORY_HOST)
         return NULL;
     xyl_call_outline(team, args, way, 1, &problem);
     problem.fills_nodes = 1;
-    xyl_device_outline_level(team, args, XYL_MEMORY_GPUS, &problem);
+    xyl_device_outline_level(team, args, memory, &problem);
     if (!problem.on_device)
         return NULL;
     if (named != NULL)

@@ -15,7 +15,9 @@ struct xyl_limits;
 typedef enum xyl_memory {
     XYL_MEMORY_HOST, /* a rank with buffers elsewhere uses mirrors, and tells
                         nobody */
-    XYL_MEMORY_GPUS /* on some ranks in memory of GPUs: ranks tell each other */
+    /* On some ranks in memory of GPUs; ranks tell each other: */
+    XYL_MEMORY_GPUS,      /* some may take turns on a GPU */
+    XYL_MEMORY_GPUS_APART /* their kernels run side by side */
 } xyl_memory_t;
 
 /* Facts of a call beside its arguments, alike on all ranks; all 0: nothing

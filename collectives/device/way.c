@@ -6,12 +6,12 @@
  *
  *   no rank has met such a buffer   the greatest reserved number: ranks do not
  *                                   ask up to it; a rank ahead reserves more
- *   a rank has met one              the first number with which ranks ask, and
- *                                   whether ranks that share a GPU run kernels
- *                                   side by side there, as that rank knows
+ *   a rank has met one              the first number with which ranks ask
  *
  * One swap changes the word from the first kind to the second, with a number
- * that no rank has reserved. */
+ * that no rank has reserved. A second word of the same kinds says from which
+ * number on all ranks know whether some of them share a GPU. Each rank tells
+ * its GPU by a word of its own when it meets its first buffer there. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/context.h"
 
-/* Bits of the word beside the number. */
-static const uint64_t they_ask = UINT64_C(1) << 63;
+/* Bits of a word beside the number. */
+static const uint64_t is_decided = UINT64_C(1) << 63;
 static const uint64_t side_by_side = UINT64_C(1) << 62;
 
 enum { RESERVE_LEAST = 4, RESERVE_MOST = 256 };
@@ -84,11 +84,13 @@ static int has_word(xylem_team_t *team)
            seats <= XYL_CUDA_OPERANDS_MAX;
 }
 
-static _Atomic uint64_t *word_of(xylem_team_t *team, int is_of_tags)
+/* The board of this node's ranks. NULL: no memory; calls have none, either. */
+static xyl_board_t *board_of(xylem_team_t *team)
 {
     uint32_t ranks[XYL_CUDA_OPERANDS_MAX], seat;
     xyl_group_t seats = {team->size, team->rank, NULL};
     const xyl_levels_t *levels;
+    xyl_board_t *board;
 
     if (!team->is_one_node) {
         levels = xyl_levels_of_team(team); /* not NULL: has_word */
@@ -96,7 +98,7 @@ static _Atomic uint64_t *word_of(xylem_team_t *team, int is_of_tags)
         for (seat = 0; seat < seats.size; seat++)
             ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
     }
-    return xyl_node_team_word(team, &seats, is_of_tags);
+    return xyl_node_board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
 }
 
 /* 1: GPUs do the collective or, on several nodes, its levels within nodes. */
@@ -143,49 +145,19 @@ static uint64_t reserved_from(uint64_t number)
 
 static uint64_t number_in(uint64_t word)
 {
-    return word & ~(they_ask | side_by_side);
+    return word & ~(is_decided | side_by_side);
 }
 
-/* The team's ranks on this machine, which share its GPUs. The machine may be
- * presented as several nodes. */
-static uint32_t ranks_at_gpus(const xylem_team_t *team)
-{
-    const xyl_peer_t *peers = team->context->peers;
-    uint32_t rank, count = 0;
-
-    for (rank = 0; rank < team->size; rank++)
-        count += peers[xyl_team_world_rank(team, rank)].is_local;
-    return count;
-}
-
-/* The bits that this rank adds to the word once it has met a buffer in memory
- * of a GPU; 0: it has met none. */
-static uint64_t word_of_rank(const xylem_team_t *team,
-                             const xylem_coll_args_t *args)
-{
-    const xyl_cuda_library_t *library =
-        xyl_cuda_library_of(xyl_collective_exec(team->context, args));
-    xyl_cuda_device_t device = {.is_mps = 0};
-    int devices = 0;
-
-    if (library == NULL)
-        return 0;
-    if (library->devices(&devices) == 0 &&
-        (ranks_at_gpus(team) <= (uint32_t)devices ||
-         (library->device(0, &device) == 0 && device.is_mps)))
-        return they_ask | side_by_side;
-    return they_ask;
-}
-
-/* Returns the word when it has decided for `number`. If no rank asks so far,
- * and `says` (word_of_rank) is 0, it reserves the numbers up to `reserved`. */
+/* Returns the word when it has decided for `number`. If no rank has decided so
+ * far, and `says`, this rank's bits, is 0, it reserves the numbers up to
+ * `reserved`. */
 static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
                             uint64_t reserved, uint64_t says)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
 
     for (;;) {
-        if ((seen & they_ask) != 0 || (says == 0 && seen >= number))
+        if ((seen & is_decided) != 0 || (says == 0 && seen >= number))
             return seen;
         if (says != 0)
             next = says | (seen < number ? number : seen + 1);
@@ -198,25 +170,133 @@ static uint64_t word_settle(_Atomic uint64_t *word, uint64_t number,
     }
 }
 
-static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
-                     xyl_device_team_t *state, uint64_t number)
+/* 1: ranks ask in the call. */
+static int asks_in(xylem_team_t *team, const xylem_coll_args_t *args,
+                   xyl_device_team_t *state, uint64_t number)
 {
-    _Atomic uint64_t *word;
+    xyl_board_t *board;
     uint64_t said;
 
     xyl_context_execs_look(team->context);
-    word = word_of(team, 0);
-    if (word == NULL) /* no memory for a board: the call has none, either */
+    board = board_of(team);
+    if (board == NULL)
         return 0;
-    said = word_settle(word, number, reserved_from(number),
-                       word_of_rank(team, args));
-    if ((said & they_ask) == 0) {
+    said = word_settle(xyl_board_spare(board, XYL_SPARE_CALLS), number,
+                       reserved_from(number),
+                       is_on_gpu(team->context, args) ? is_decided : 0);
+    if ((said & is_decided) == 0) {
         state->reserved = said;
         return 0;
     }
     state->asks_from = number_in(said);
-    state->side_by_side = (said & side_by_side) != 0;
     return number >= state->asks_from;
+}
+
+/* ---- which ranks share a GPU ---- */
+
+/* Finds the device of a buffer of the call's. 0: no buffer lies on one. */
+static int device_find(const xyl_cuda_library_t *library,
+                       const xylem_coll_args_t *args, int *device_out)
+{
+    const void *buffers[] = {args->send, args->recv};
+    xyl_cuda_place_t place;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        if (buffers[i] == NULL || buffers[i] == XYLEM_IN_PLACE)
+            continue;
+        library->find(buffers[i], &place);
+        *device_out = place.device;
+        if (place.kind == XYL_CUDA_KIND_DEVICE ||
+            place.kind == XYL_CUDA_KIND_MANAGED)
+            return 1;
+    }
+    return 0;
+}
+
+/* Tells this node's ranks the GPU of the first buffer that this rank meets. */
+static void gpu_tell(xylem_team_t *team, const xylem_coll_args_t *args,
+                     xyl_device_team_t *state, const xyl_board_t *board)
+{
+    const xyl_cuda_library_t *library =
+        xyl_cuda_library_of(xyl_collective_exec(team->context, args));
+    xyl_cuda_device_t found = {.is_mps = 0};
+    int device;
+
+    if (state->gpu != 0 || library == NULL ||
+        !device_find(library, args, &device))
+        return;
+    state->gpu = xyl_device_gpu(team->context, library, device);
+    state->is_mps = library->device(device, &found) == 0 && found.is_mps;
+    if (library->devices(&state->devices) != 0)
+        state->devices = 0;
+    /* Relaxed: the word publishes no other memory. */
+    atomic_store_explicit(xyl_board_seat_spare(board, board->seats.own),
+                          state->gpu, memory_order_relaxed);
+}
+
+/* 1: the machine is presented as several nodes, so that ranks on other ones use
+ * its GPUs, too, and there are more ranks than GPUs. */
+static int others_may_share(const xylem_team_t *team,
+                            const xyl_device_team_t *state)
+{
+    const xyl_peer_t *peers = team->context->peers;
+    uint32_t rank, here = 0;
+
+    for (rank = 0; rank < team->size; rank++)
+        here += peers[xyl_team_world_rank(team, rank)].is_local;
+    return here != state->seats && here > (uint32_t)state->devices;
+}
+
+/* The bits that this rank adds to the word; 0: it knows too little. */
+static uint64_t apart_says(const xylem_team_t *team,
+                           const xyl_device_team_t *state,
+                           const xyl_board_t *board)
+{
+    uint64_t gpu[XYL_CUDA_OPERANDS_MAX];
+    uint32_t seat, other;
+
+    if (state->gpu == 0)
+        return 0;
+    if (state->is_mps)
+        return is_decided | side_by_side;
+    for (seat = 0; seat < state->seats; seat++) {
+        gpu[seat] = atomic_load_explicit(xyl_board_seat_spare(board, seat),
+                                         memory_order_relaxed);
+        if (gpu[seat] == 0)
+            return 0;
+        for (other = 0; other < seat; other++)
+            if (gpu[other] == gpu[seat])
+                return is_decided;
+    }
+    return others_may_share(team, state) ? is_decided
+                                         : is_decided | side_by_side;
+}
+
+/* The memory of a call in which ranks ask. */
+static xyl_memory_t memory_of_gpus(xylem_team_t *team,
+                                   const xylem_coll_args_t *args,
+                                   xyl_device_team_t *state, uint64_t number)
+{
+    xyl_board_t *board;
+    uint64_t said;
+
+    if (state->apart_from == 0 &&
+        (state->gpu == 0 || number > state->apart_reserved) && has_word(team) &&
+        (board = board_of(team)) != NULL) {
+        gpu_tell(team, args, state, board);
+        said =
+            word_settle(xyl_board_spare(board, XYL_SPARE_APART), number,
+                        reserved_from(number), apart_says(team, state, board));
+        state->apart_reserved = said;
+        if ((said & is_decided) != 0) {
+            state->apart_from = number_in(said);
+            state->is_apart = (said & side_by_side) != 0;
+        }
+    }
+    return state->is_apart && number >= state->apart_from
+               ? XYL_MEMORY_GPUS_APART
+               : XYL_MEMORY_GPUS;
 }
 
 /* 1: this rank's buffer alone decides, and ranks do not ask. */
@@ -227,22 +307,13 @@ static int goes_by_buffer(const xylem_team_t *team,
            has_tasks(team, args->coll) && !xyl_coll_varies(args->coll);
 }
 
-/* A call that goes by its buffer has no number. The word only says how ranks
- * share GPUs. */
-static xyl_memory_t memory_by_buffer(xylem_team_t *team,
-                                     const xylem_coll_args_t *args,
-                                     xyl_device_team_t *state)
+/* 1: the call has a number: ranks may ask in it, or its buffer decides and lies
+ * in memory of a GPU, as those of all ranks do. */
+static int has_number(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    if (args->tag != 0 || !is_on_gpu(team->context, args))
-        return XYL_MEMORY_HOST;
-    if (state->asks_from == 0 && has_word(team))
-        (void)asks_from(team, args, state, state->calls + 1);
-    return XYL_MEMORY_GPUS;
-}
-
-static xyl_memory_t memory_if(int they_do)
-{
-    return they_do ? XYL_MEMORY_GPUS : XYL_MEMORY_HOST;
+    return goes_by_buffer(team, args)
+               ? args->tag == 0 && is_on_gpu(team->context, args)
+               : may_ask(team, args);
 }
 
 xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
@@ -252,24 +323,25 @@ xyl_memory_t xyl_device_memory_find(xylem_team_t *team,
     xyl_device_team_t *state = xyl_gpus_of_team(team);
     uint64_t number;
 
-    if (goes_by_buffer(team, args))
-        return memory_by_buffer(team, args, state);
-    if (!may_ask(team, args))
+    if (!has_number(team, args))
         return XYL_MEMORY_HOST;
     number = ++state->calls;
-    if (state->asks_from != 0)
-        return memory_if(number >= state->asks_from);
-    if (number <= state->reserved &&
+    if (goes_by_buffer(team, args))
+        return memory_of_gpus(team, args, state, number);
+    if (state->asks_from == 0 && number <= state->reserved &&
         (context->execs.count == 1 || !is_on_gpu(context, args)))
         return XYL_MEMORY_HOST;
-    return memory_if(asks_from(team, args, state, number));
+    if (state->asks_from == 0 ? asks_in(team, args, state, number)
+                              : number >= state->asks_from)
+        return memory_of_gpus(team, args, state, number);
+    return XYL_MEMORY_HOST;
 }
 
 /* Calls with tags come in any order, so their tags serve as numbers. */
 int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
-    _Atomic uint64_t *word;
+    xyl_board_t *board;
     uint64_t said;
 
     if (!team->is_one_node || context->config.cuda_direct == XYL_DIRECT_OFF)
@@ -279,12 +351,12 @@ int xyl_device_tag_suits(xylem_team_t *team, const xylem_coll_args_t *args)
         return !is_on_gpu(context, args);
     if (!may_ask_in_turn(team, args))
         return 1;
-    word = word_of(team, 1);
-    if (word == NULL) /* no memory for a board: the call has none, either */
+    board = board_of(team);
+    if (board == NULL)
         return 1;
-    said = word_settle(word, args->tag, args->tag,
-                       is_on_gpu(context, args) ? they_ask : 0);
-    return (said & they_ask) == 0 || args->tag < number_in(said);
+    said = word_settle(xyl_board_spare(board, XYL_SPARE_TAGS), args->tag,
+                       args->tag, is_on_gpu(context, args) ? is_decided : 0);
+    return (said & is_decided) == 0 || args->tag < number_in(said);
 }
 
 int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args)
@@ -295,7 +367,7 @@ int xyl_device_never_asks(xylem_team_t *team, const xylem_coll_args_t *args)
 
 void xyl_device_memory_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    if (!goes_by_buffer(team, args) && may_ask(team, args))
+    if (has_number(team, args))
         xyl_gpus_of_team(team)->calls--;
 }
 
@@ -304,8 +376,7 @@ void xyl_device_memory_goes_on(xylem_team_t *team, uint64_t word)
     xyl_device_team_t *state = xyl_gpus_of_team(team);
 
     state->calls = state->reserved = number_in(word);
-    state->asks_from = (word & they_ask) != 0 ? state->calls : 0;
-    state->side_by_side = (word & side_by_side) != 0;
+    state->asks_from = (word & is_decided) != 0 ? state->calls : 0;
 }
 
 /* ---- the fields of a problem ---- */
@@ -334,13 +405,13 @@ void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
                         xyl_memory_t memory, xyl_problem_t *problem)
 {
     problem->off_device = what_keeps_off(team, args, problem);
-    if (problem->off_device == NULL && memory != XYL_MEMORY_GPUS)
+    if (problem->off_device == NULL && memory == XYL_MEMORY_HOST)
         problem->off_device = "needs buffers in memory of GPUs, and "
                               "XYLEM_CUDA_DIRECT";
     problem->on_device = problem->off_device == NULL;
     problem->is_unasked = problem->on_device && goes_by_buffer(team, args);
     problem->side_by_side =
-        problem->on_device && xyl_gpus_of_team(team)->side_by_side;
+        problem->on_device && memory == XYL_MEMORY_GPUS_APART;
 }
 
 void xyl_device_outline_level(xylem_team_t *team, const xylem_coll_args_t *args,

@@ -210,17 +210,6 @@ xyl_board_t *xyl_node_board_of_team(xylem_team_t *team)
     return xyl_node_board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
 }
 
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
-                                     const xyl_group_t *seats, int is_of_tags)
-{
-    xyl_board_t *board;
-
-    return xyl_node_board_of(team, seats, &board) != XYLEM_OK
-               ? NULL
-               : xyl_board_spare(board,
-                                 is_of_tags ? XYL_SPARE_TAGS : XYL_SPARE_CALLS);
-}
-
 /* ---- boards of earlier teams ---- */
 
 xyl_board_t *xyl_node_board_offered(const xylem_team_t *parent, uint32_t size)

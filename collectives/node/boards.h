@@ -28,11 +28,6 @@ int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board);
 /* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board);
 
-/* One of two words for the layers above, 0 in the beginning, which the team's
- * ranks on this node (`seats`) share. NULL: there is no memory. Any thread. */
-_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team,
-                                     const xyl_group_t *seats, int is_of_tags);
-
 /* 1 when the team has a board once a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);
 /* The board of `seats`, the team's ranks on this node; made if it is not there.

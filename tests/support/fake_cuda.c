@@ -6,7 +6,7 @@
  * is the number of devices (2), FAKE_CUDA_OPENS how many allocations of others
  * a process may have open (any number). FAKE_CUDA_REACH=none: no device reads
  * memory of another one. FAKE_CUDA_MPS=1: processes share devices through MPS.
- */
+ * FAKE_CUDA_OWN: of so many devices each process sees one, by its rank. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -51,10 +51,19 @@ static map_t maps[MAPS_MAX];
 static map_t pinned[MAPS_MAX]; /* memory of the processor that kernels see */
 static uint64_t buffers;
 
+static int number_in(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text == NULL ? 0 : atoi(text);
+}
+
 static int device_count(void)
 {
     const char *text = getenv("FAKE_CUDA_DEVICES");
 
+    if (getenv("FAKE_CUDA_OWN") != NULL)
+        return 1;
     return text == NULL ? 2 : atoi(text);
 }
 
@@ -156,6 +165,10 @@ static int fake_devices(int *count)
 
 static int fake_device(int number, xyl_cuda_device_t *device)
 {
+    int of_machine = number_in("FAKE_CUDA_OWN");
+
+    if (of_machine != 0)
+        number = number_in("PMIX_RANK") % of_machine;
     *device = (xyl_cuda_device_t){.major = 9,
                                   .bytes = UINT64_C(1) << 32,
                                   .processors = 1,
