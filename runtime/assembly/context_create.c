@@ -120,7 +120,6 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     return status;
 }
 
-/* Ends a creation: hands out the context, or dismantles it. */
 static xylem_status_t hand_over(xylem_context_t *context, xylem_status_t status,
                                 xylem_context_t **context_out)
 {
@@ -174,7 +173,6 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     return hand_over(context, status, context_out);
 }
 
-/* `given` NULL: the library chooses all. */
 static xylem_status_t params_read(const xylem_context_params_t *given,
                                   xylem_context_params_t *params)
 {

@@ -147,8 +147,8 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
 }
 
 /* Without shared memory returns the next rank on this machine, to which this
- * rank connects at once; else the number of ranks. If no message can reach a
- * rank, it must learn that now: later it would wait for ever. */
+ * rank connects at once; else the number of ranks. A rank that no message can
+ * reach must learn that now, or it would wait for ever. */
 static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
@@ -296,7 +296,6 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
                     needed);
 }
 
-/* Starts all parts that may still fail on this rank. */
 static xylem_status_t parts_start(xylem_context_t *context,
                                   xyl_driver_mode_t mode, uint32_t cores,
                                   const void *const *addresses,
@@ -331,7 +330,6 @@ static xylem_status_t parts_start(xylem_context_t *context,
 
 /* ---- the last exchange ---- */
 
-/* A rank's contribution to the last exchange. */
 typedef struct outcome {
     uint32_t status;
     uint32_t trouble; /* xyl_shm_trouble_t */

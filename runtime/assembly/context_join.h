@@ -4,9 +4,8 @@
 
 #include "runtime/core/context.h"
 
-/* Joins a context that has no more than its frame, the parts that need no other
- * rank; by the user's bootstrap or, if that is NULL, by the bootstrap that the
- * settings name. */
+/* Joins a context of which only the frame exists: the parts that need no other
+ * rank. `user` NULL: by the bootstrap that the settings name. */
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user);
 /* For a rank that could not create its frame: takes part in all exchanges, as
@@ -14,7 +13,7 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why);
 
-/* Attaches the net. Creates the team of all ranks, after all else. Contexts
- * made of parts use both functions, too. */
+/* Two steps of joining, for contexts made of parts. The team of all ranks comes
+ * after all else. */
 void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
 xylem_status_t xyl_context_world_create(xylem_context_t *context);

@@ -7,11 +7,10 @@
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
-/* Some launchers do not notice that a rank has died, and would hold the others
- * in the fence. Moreover, some messages of a failed team find no receiver. */
+/* Bounds the waits after a failure: some launchers hold living ranks in a fence
+ * with a dead one, and some messages of a failed team find no receiver. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
-/* The progressing thread uses it. */
 typedef struct leaving {
     uint32_t round;
     int has_told;   /* of this round */
@@ -43,8 +42,8 @@ static void drop_the_rest(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* If this thread gets the engine, drops the rest, and returns the answer of
- * `is_over`; else, or if `is_over` is NULL, 0. */
+/* Drops the rest, and returns the result of `is_over` (NULL: 0). Returns 0 at
+ * once if another thread owns the engine. */
 static int look_owned(xylem_context_t *context,
                       int (*is_over)(xylem_context_t *context))
 {
@@ -97,8 +96,8 @@ static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
     xyl_notice_free(context, notice);
 }
 
-/* Goes through the rounds of a dissemination barrier, as far as others have
- * come. 1: all ranks have come, and this rank's notices are sent. */
+/* A dissemination barrier: goes through its rounds as far as other ranks have
+ * come. 1: all have come, and this rank's notices are sent. */
 static int leave_further(xylem_context_t *context)
 {
     leaving_t *leaving = leaving_of(context);

@@ -21,9 +21,9 @@
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
     XYL_TEAM_SLOTS = (1 << 14) - 2,     /* teams that a rank is in at once */
-    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of the team that a shrink splits */
+    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors, for a shrink */
     XYL_SLOT_NOTICES,                   /* of faults/notice.h */
-    XYL_SLOT_AT = 50,                   /* in tags */
+    XYL_SLOT_AT = 50,                   /* first bit in a tag */
     XYL_FAILURE_TEXT = 240              /* bytes, with the final 0 */
 };
 
@@ -31,7 +31,7 @@ struct xyl_operation;
 
 /* Bytes that suit the memory of this rank's node (context_shm.h). */
 typedef struct xyl_context_sizes {
-    uint64_t budget;      /* for noise: as set, or the library's choice */
+    uint64_t budget;      /* XYLEM_NOISE_BUDGET, or the library's choice */
     uint64_t window;      /* of a piece on a node, at most */
     uint64_t past_caches; /* an operation that writes so many bytes copies past
                              the caches */
@@ -42,8 +42,8 @@ typedef struct xyl_context_sizes {
 /* How the ranks have found one another (context_join.h). */
 typedef struct xyl_context_job {
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_peers_t met;            /* results of the ranks' first exchange, */
-    xyl_blobs_t reaches;        /* and of their second: addresses */
+    xyl_peers_t met;            /* from the ranks' first exchange */
+    xyl_blobs_t reaches;        /* from the second: addresses */
 } xyl_context_job_t;
 
 /* Slots of teams that this rank has handed out. */
@@ -63,8 +63,8 @@ struct xylem_context {
     xyl_net_t *net;
     xyl_context_sizes_t sizes;
     struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm/shm.h */
-    int all_nodes_share; /* 1, equal on all ranks: wherever a node has
-                            several ranks, they share memory */
+    int all_nodes_share; /* 1, on all ranks alike: on every node with
+                            several ranks they share memory */
     xyl_heap_t heap;     /* of xylem_alloc */
     xyl_execs_t execs;   /* one for each kind of memory */
     const xyl_observer_t *observer; /* NULL: none */
@@ -77,12 +77,12 @@ struct xylem_context {
     LIST_HEAD(, xylem_request) requests; /* all, guarded by `lock` */
     _Atomic uint32_t teams_made;
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
-    /* The progressing thread's. */
+    /* The progressing thread's, but for the atomic members. */
     LIST_HEAD(, xyl_operation) operations; /* active, newest first */
     struct {
         uint64_t bytes;
         struct xyl_operation *deferred; /* waits for room; NULL: none */
-        _Atomic uint32_t detached;      /* operations; any thread */
+        _Atomic uint32_t detached;      /* operations */
     } held;                             /* see detach.h */
     _Atomic uint32_t failures;          /* peers that have failed */
     _Atomic uint32_t failed_teams;
@@ -94,8 +94,8 @@ struct xylem_context {
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
 
-/* Called before a call is planned: its buffers may lie in a kind of memory that
- * was absent before. */
+/* Looks for kinds of memory that were absent so far. Called before a call is
+ * planned, as its buffers may lie in one. */
 void xyl_context_execs_look_again(xylem_context_t *context);
 static inline void xyl_context_execs_look(xylem_context_t *context)
 {

@@ -20,14 +20,14 @@ enum {
     WINDOW_OF_RANK = 2 << 20,
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,
-    WINDOWS_MIN = 4, /* that a budget has room for at least */
+    WINDOWS_MIN = 4, /* for which a budget has room */
     /* For all other uses than letting ranks drift apart. */
     REGION_BYTES_MORE = 64 << 20
 };
 
 typedef struct shm_state {
     xyl_shm_node_t *node; /* owns the context's `shm`; NULL: there is none */
-    struct event *watch;  /* ends a sleep; NULL: never sleeps */
+    struct event *watch;  /* ends a sleep; NULL: this rank never sleeps */
 } shm_state_t;
 
 XYL_STATE_OF_CONTEXT(shm_state_t, shm_of, XYL_MODULE_SHM)

@@ -17,14 +17,14 @@ extern const xyl_module_t xyl_shm_module;
 /* Sets the context's noise budget. `node_ranks_max`: the ranks on the largest
  * node of the job, so that all ranks plan alike. */
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
-/* Writes the offer of this rank to the others of its node. */
+/* Writes what this rank offers the other ranks of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out);
 /* 1: this rank has memory to share. */
 int xyl_context_shm_is_open(const xylem_context_t *context);
 xyl_shm_trouble_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
-/* `troubles`: what `join` has returned on each rank. A node without shared
+/* `troubles`: the results of `join` on all ranks. A node without shared
  * memory is no failure; one rank prints a warning. */
 void xyl_context_shm_settle(xylem_context_t *context,
                             const xyl_shm_trouble_t *troubles);

@@ -5,9 +5,8 @@
 #include "runtime/core/context.h"
 #include "runtime/modules.h"
 
-/* Each context has one. */
 typedef struct xyl_context_switches {
-    struct xyl_switches *switches; /* until the nodes are found in them */
+    struct xyl_switches *switches; /* NULL once the nodes are found */
     uint32_t levels;
     uint32_t *ids; /* [nodes][levels], above each node; NULL: no file */
 } xyl_context_switches_t;

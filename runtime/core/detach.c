@@ -8,8 +8,8 @@
 
 /* ---- room ---- */
 
-/* Returns the bytes that this rank may hold at once: its own in as many calls
- * like this one as the node's budget has room for. */
+/* Returns the bytes that this rank may hold at once: its share of as many calls
+ * like this one as fit the node's budget. */
 static uint64_t room_for(const xyl_operation_t *operation)
 {
     uint64_t budget = operation->request.context->sizes.budget;

@@ -8,7 +8,7 @@
 struct xyl_shm;
 
 typedef struct xyl_heap {
-    struct xyl_shm *shm; /* NULL, or without a heap: the system's memory */
+    struct xyl_shm *shm; /* NULL, or without heap_alloc: the system's memory */
     void *blocks;        /* by address: a tree of tsearch */
     pthread_mutex_t lock;
 } xyl_heap_t;

@@ -31,7 +31,8 @@ typedef struct xyl_history {
     xyl_history_tagged_t tagged[XYL_HISTORY_TAGGED];
     _Atomic uint32_t refusals;     /* calls that were refused */
     _Atomic uint64_t refused_call; /* the last of them */
-    uint64_t refused_at; /* 1 + the number that it would have had; 0: none */
+    uint64_t refused_at; /* 1 + the number that the call would have had;
+                            0: none */
     xyl_task_t refusal_task;
     _Atomic int refusal_is_queued;
 } xyl_history_t;

@@ -243,8 +243,6 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 
 /* ---- start ---- */
 
-/* The order of calls, which is the same on every rank, gives the sequence; or
- * the call's tag does. */
 xylem_status_t xyl_operation_take_number(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
@@ -295,7 +293,6 @@ static void take_part(xyl_stage_t *stage, uint64_t n)
         stage->ops->segment_ready(stage, index);
 }
 
-/* Marks all of the operation's segments as missing again. */
 static void missing_reset(xyl_stage_t *stage)
 {
     uint64_t index, left = stage->end - stage->first;
@@ -458,8 +455,8 @@ const xyl_module_t xyl_operations_module = {
 
 /* ---- the run begins ---- */
 
-/* An operation that waits for room starts without it before the next begins:
- * all ranks begin a team's operations in the order of its calls. */
+/* A deferred operation starts before the next one, even without room, as all
+ * ranks begin a team's operations in the order of its calls. */
 static void run_begin(xyl_operation_t *operation)
 {
     xyl_operation_t *deferred =

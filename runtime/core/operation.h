@@ -150,7 +150,6 @@ typedef struct xyl_operation {
     LIST_ENTRY(xyl_operation) others; /* the context's active operations */
 } xyl_operation_t;
 
-/* Where segment `segment` lies in the message. */
 static inline size_t xyl_operation_offset(const xyl_operation_t *operation,
                                           uint64_t segment)
 {
@@ -255,7 +254,7 @@ xylem_status_t xyl_operation_take_number(xyl_operation_t *operation);
 /* The progressing thread: records the run in the team's history. */
 void xyl_operation_note_called(xyl_operation_t *operation);
 /* The progressing thread: makes an idle operation of one stage active. The
- * stage runs already, and the call is recorded. */
+ * caller has recorded the call and begun the stage. */
 void xyl_operation_began(xyl_operation_t *operation);
 
 /* The progressing thread, for an active operation that waits for parts:

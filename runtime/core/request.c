@@ -70,7 +70,7 @@ static int is_engaged(const xylem_request_t *request)
            XYL_REST_NONE;
 }
 
-/* 1: the request failed, and its memory is in use: it cannot start again. */
+/* 1: the request cannot start again, as it failed and its memory is in use. */
 static int is_broken(const xylem_request_t *request)
 {
     return request->status != XYLEM_OK && is_engaged(request);
@@ -99,7 +99,7 @@ void xyl_request_make_own(xylem_request_t *request)
     atomic_store_explicit(&request->is_users, 0, memory_order_relaxed);
 }
 
-/* A request that the user has given up does not hold its team's handle. */
+/* From here on the request does not keep the user from destroying its team. */
 static void request_mark_freed(xylem_request_t *request)
 {
     request->magic = XYL_REQUEST_FREED;
@@ -129,8 +129,8 @@ void xyl_request_discard(xylem_request_t *request)
     xylem_team_t *team = request->team;
 
     request_mark_freed(request);
-    /* Idle, as ops->keep takes no other requests, and so that no call waits for
-     * events that the net still owes. */
+    /* ops->keep takes only idle requests, and no call shall wait for events
+     * that the net still owes. */
     request->is_freed = 0;
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
@@ -443,7 +443,6 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
                                           : XYLEM_IN_PROGRESS;
 }
 
-/* Tells the observer how long the wait took. */
 static __attribute__((cold, noinline)) xylem_status_t
 wait_measured(xylem_context_t *context, int (*is_over)(void *), void *arg,
               uint64_t limit_ns)

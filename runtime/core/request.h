@@ -81,7 +81,7 @@ typedef struct xyl_request_actor {
     void (*end)(struct xyl_request_actor *actor);
 } xyl_request_actor_t;
 
-/* The functions of a request that an operation beside it completes. */
+/* For requests that an operation beside them completes. */
 extern const xyl_request_ops_t xyl_request_beside;
 
 struct xylem_request {

@@ -31,7 +31,7 @@ typedef enum xyl_role {
     XYL_ROLE_NOTHING,
     XYL_ROLE_INPUT,   /* this rank's contribution; in place: in the result */
     XYL_ROLE_RESULT,  /* bound to NULL: this rank's block stays in place */
-    XYL_ROLE_SCRATCH, /* these three: of the operation's `buffers` */
+    XYL_ROLE_SCRATCH, /* this and the next two: of `buffers` */
     XYL_ROLE_SPARE,
     XYL_ROLE_PACKED,
     /* The user's buffers, where INPUT and RESULT are mirrors of them; for the
@@ -78,7 +78,7 @@ struct xyl_stage {
     struct xyl_operation *operation;
     xyl_stage_t *next;    /* takes its output; NULL: no stage does */
     int is_end;           /* its output is the operation's */
-    uint64_t inputs;      /* segments that come by segment_ready: all, or 0 */
+    uint64_t inputs;      /* how often segment_ready is called: `count`, or 0 */
     uint32_t sequence;    /* names the stage's messages within the team */
     uint32_t sequence_at; /* its place among the operation's numbers */
     uint64_t first;       /* of the operation's segments in the lane: first, */

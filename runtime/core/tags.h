@@ -27,7 +27,7 @@ typedef struct xyl_tags {
     _Atomic uint16_t uses[XYLEM_TAG_MAX + 1];
 } xyl_tags_t;
 
-/* Makes the room. Any thread. */
+/* Makes the team's room for tags. Any thread. */
 xylem_status_t xyl_tags_reserve(struct xylem_team *team);
 void xyl_tags_fini(struct xylem_team *team);
 

@@ -9,8 +9,8 @@
  * The next collector adopts an outcome that any rank has, as a rank may have
  * acted on it. So all survivors act on one outcome. This is the rotating
  * coordinator of Chandra and Toueg ("Unreliable Failure Detectors for Reliable
- * Distributed Systems", J. ACM 43(2), 1996). A rank that the others take for
- * dead, and that lives, takes them for dead when it learns of it. If no rank
+ * Distributed Systems", J. ACM 43(2), 1996). A living rank that the
+ * others take for dead takes them for dead when it learns of it. If no rank
  * dies meanwhile, an agreement takes two rounds of messages.
  *
  * The progressing thread, except where noted. */
@@ -31,7 +31,7 @@ typedef struct xyl_agreement {
 xylem_status_t xyl_agreement_begin(struct xylem_team *team,
                                    xyl_agreement_t *agreed);
 
-/* Goes on after a rank of the job has died. */
+/* Continues all agreements after a rank of the job has died. */
 void xyl_agreements_look(xylem_context_t *context);
 /* From time to time: sends the values that still wait for their outcome again,
  * as notices are lost when there is no memory or net for a moment. */

@@ -13,12 +13,11 @@
 #include "runtime/faults/notice.h"
 #include "runtime/modules.h"
 
-/* The module's state in a context; only the progressing thread uses it. */
 typedef struct failures {
     xylem_context_t *context;
     xyl_event_t event;
     int is_queued;
-    int are_expected; /* deaths, as the context is about to end */
+    int are_expected; /* deaths: the context is about to end */
 } failures_t;
 
 /* The payloads of notices. Ranks are those of the job. */
@@ -139,13 +138,11 @@ static xylem_status_t fail_later(xylem_team_t *team, xylem_status_t status,
     return XYLEM_OK;
 }
 
-/* 1: a rank of the job, or none. */
 static int may_be_cause(const xylem_context_t *context, uint32_t rank)
 {
     return rank < context->ranks || rank == UINT32_MAX;
 }
 
-/* Another rank has failed the team; this one passes the news on. */
 static void failed_elsewhere(xylem_context_t *context, xyl_notice_t *notice)
 {
     failed_notice_t *failed = XYL_NOTICE_AS(failed_notice_t, notice);

@@ -21,7 +21,6 @@ enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 /* How often SIGUSR1 has come to the process: signals know no context. */
 static volatile sig_atomic_t dumps_wanted;
 
-/* The progressing thread uses it. */
 typedef struct watch {
     xylem_context_t *context;
     xyl_timer_t timer;
@@ -126,7 +125,7 @@ static void compare(xyl_operation_t *operation)
 /* ---- looks ---- */
 
 /* 1: a process that was killed while it wrote a message may have left a gap in
- * UCX's queue, which no later message passes. UCX does not notice it. */
+ * UCX's queue, which no later message passes. UCX does not notice the gap. */
 static int may_be_held_up(const xyl_operation_t *operation)
 {
     const xylem_team_t *team = operation->request.team;

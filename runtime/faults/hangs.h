@@ -1,7 +1,7 @@
 /* Once a second this module looks at the operations that are under way. It has
- * the calls of those that wait compared (mismatch.h). It fails those that have
- * waited for their limit and, once a process has died, those that UCX holds up.
- * It writes dumps (XYLEM_HANG_DUMP).
+ * the calls of those that wait compared (mismatch.h). It fails operations that
+ * have waited for their limit and, once a process has died, operations that UCX
+ * may hold up. It writes dumps (XYLEM_HANG_DUMP).
  *
  * The progressing thread. */
 #pragma once

@@ -17,7 +17,7 @@
 
 enum {
     END_LOOKS = 100,
-    ENDING_WAIT_MS = 1000, /* for the end of one that has left its memory */
+    ENDING_WAIT_MS = 1000, /* from leaving its memory to a process's end */
     LOOK_US = 1000,        /* between looks at a process */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
@@ -29,7 +29,7 @@ typedef struct watched {
     uint32_t rank;
     int fd; /* of the process; -1: none, /proc is polled */
     struct event *watch;
-    uint64_t start; /* see process_start; of a polled process; 0: unknown */
+    uint64_t start; /* process_start of a polled process; 0: unknown */
 } watched_t;
 
 typedef struct liveness {

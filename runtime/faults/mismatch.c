@@ -9,7 +9,7 @@
 #include "runtime/faults/notice.h"
 
 enum {
-    WORDS = 16,         /* in a notice: for the call and calls before it */
+    WORDS = 16,         /* of a notice: one per call */
     TELL_ALL_LOOKS = 8, /* from this look on all ranks are told */
     TELL_ALL_RANKS = 16 /* a team of at most so many: from the first look on */
 };

@@ -1,6 +1,6 @@
 /* Calls that differ between ranks. A rank that waits for long tells the others
- * the call that it waits in and the calls before it (runtime/core/history.h); a
- * rank that has begun another call in one of these places fails the team; a
+ * the call that it waits in and the calls before it (runtime/core/history.h). A
+ * rank that has begun another call in one of these places fails the team. A
  * rank that has not come that far is only late.
  *
  * The progressing thread. */

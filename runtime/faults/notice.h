@@ -1,7 +1,7 @@
-/* Notices: messages over the net beside those of operations, of the kinds
- * below. They have a slot of their own in message tags, one length, and one
- * receive that is always posted. They are off the data path: sending a notice
- * takes memory of the pool.
+/* Notices: messages over the net beside those of operations. They have a slot
+ * of their own in message tags, one length, and one receive that is always
+ * posted. Sending a notice takes memory of the pool, so it is not for the data
+ * path.
  *
  * The progressing thread. */
 #pragma once
@@ -50,9 +50,10 @@ static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
  * begun. */
 typedef struct xyl_notice_to_stage {
     uint32_t stage;        /* its number */
-    uint32_t wants_answer; /* comes back `is_unread` if no stage reads it */
+    uint32_t wants_answer; /* 1: a notice that no stage reads comes back, with
+                              is_unread */
     uint32_t is_unread;
-    uint64_t said[2]; /* as the stage has it */
+    uint64_t said[2]; /* the meaning is the stage's */
 } xyl_notice_to_stage_t;
 
 /* A stage that reads notices. */
@@ -80,9 +81,8 @@ typedef void (*xyl_notice_fn)(xylem_context_t *context, xyl_notice_t *notice);
 void xyl_notices_handle(xylem_context_t *context, xyl_notice_kind_t kind,
                         int is_of_team, xyl_notice_fn handle);
 
-/* begins: this rank begins to make a team; from now on it keeps notices about
- * teams that it does not have. ended: it has made the team, or given it up. Any
- * thread. */
+/* begins: this rank begins to make a team, and keeps notices about teams that
+ * it does not have. ended: it has made the team, or given it up. Any thread. */
 void xyl_notices_team_begins(xylem_context_t *context);
 void xyl_notices_team_ended(xylem_context_t *context);
 
@@ -104,7 +104,6 @@ void xyl_notice_free(xylem_context_t *context, xyl_notice_t *notice);
 /* Sends a copy, unless the peer has died or is this rank. */
 void xyl_notice_send(xylem_context_t *context, uint32_t peer,
                      const xyl_notice_t *notice);
-/* Sends to all ranks of a team. */
 void xyl_notice_send_all(const struct xylem_team *team,
                          const xyl_notice_t *notice);
 /* Sends to the ranks 1, 2, 4, ... further on in a team (NULL: in the job). If

@@ -58,7 +58,7 @@ xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
                                       const void *mine, size_t bytes,
                                       xyl_blobs_t *all_out);
 
-/* Fails, since `rank` has died or ended before its context was made. */
+/* Fails because `rank` has died or ended before its context was made. */
 xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank);
 
 /* Each returns owned (free with ops->destroy). */

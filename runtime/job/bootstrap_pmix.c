@@ -26,8 +26,8 @@ typedef struct pmix_bootstrap {
                             only server has the data of all */
     int some_have_gone;  /* as xylem-run has said */
     int fence_is_under_way;
-    time_t told_by; /* a rank whose data are still missing then counts as
-                     * silent; 0: no fence has been passed */
+    time_t told_by; /* from then on a rank without data counts as silent;
+                     * 0: no fence has been passed */
     _Atomic int fence_status;   /* pmix_status_t, or a FENCE_ value below */
     sem_t fence_over;           /* posted once per fence */
     pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */
@@ -295,8 +295,8 @@ static xylem_status_t fence_begin(pmix_bootstrap_t *bootstrap,
     return pmix_fail("fence", status);
 }
 
-/* The statuses of a fence when ranks have died. Later versions of PMIx give the
- * second, or to some ranks neither. */
+/* 1: the status of a fence in which ranks have died. Later versions of PMIx
+ * give the second of these statuses, and to some ranks neither. */
 static bool some_are_lost(pmix_status_t status)
 {
     return status == PMIX_ERR_PARTIAL_SUCCESS ||

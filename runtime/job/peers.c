@@ -258,7 +258,6 @@ static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
     return XYLEM_OK;
 }
 
-/* Sets node_ranks_max. */
 static xylem_status_t find_largest_node(xyl_peers_t *peers, uint32_t ranks)
 {
     uint32_t *counts = calloc(ranks, sizeof *counts), rank;

@@ -50,9 +50,9 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_peers_mine_t *mine,
                                   xyl_peers_t *peers_out);
 
-/* `rank` has said that it gives up, because of the rank `culprit`
- * (XYL_NO_CULPRIT: because of itself). Returns this rank's status. The other
- * rank has logged the cause; this rank will pass the culprit on. */
+/* Called if `rank` gives up because of the rank `culprit` (XYL_NO_CULPRIT:
+ * because of itself). Returns this rank's status. The other rank has logged the
+ * cause; this rank will pass the culprit on. */
 xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
                                  uint32_t status, uint32_t culprit);
 
@@ -65,5 +65,4 @@ void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);
 /* The processors that the rank may run on. */
 const xyl_cpus_t *xyl_peers_cpus(const xyl_blobs_t *hellos, uint32_t rank);
 
-/* The rank's offer. */
 const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank);

@@ -161,7 +161,7 @@ static xylem_status_t proxy_check(const xylem_proxy_t *proxy, const char *call)
                     "%s: the proxy is NULL or has been destroyed", call);
 }
 
-/* A request to the progressing thread, to arm or to bind. */
+/* Work for the progressing thread: to arm or to bind. */
 typedef struct proxy_errand {
     xylem_proxy_t *proxy;
     int is_armed;
@@ -280,7 +280,6 @@ static xylem_status_t args_read(const xylem_proxy_args_t *given,
     return XYLEM_OK;
 }
 
-/* Lays out the queue in `memory`. */
 static void proxy_lay_out(xylem_proxy_t *proxy, const xylem_proxy_args_t *args,
                           void *memory)
 {

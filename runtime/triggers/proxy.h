@@ -1,5 +1,5 @@
-/* Proxies: queues of records by which threads that cannot call the library (of
- * a device) count up triggers by tags (docs/inside/triggers.md).
+/* Proxies: queues of records by which threads of a device, which cannot call
+ * the library, count up triggers by tags (docs/inside/triggers.md).
  * include/xylem_device.h has the other side, and how a record is passed.
  *
  *   device: many threads ──▶ records ──▶ progressing thread ──▶ tag ──▶ trigger

@@ -1,5 +1,5 @@
-/* Steps that run when a GPU stream has ended its work so far, without a thread
- * that waits (docs/inside/triggers.md, "Streams"). */
+/* Steps that run when a GPU stream has ended its work so far. No thread waits
+ * for the stream (docs/inside/triggers.md, "Streams"). */
 #pragma once
 
 #include "runtime/core/module.h"

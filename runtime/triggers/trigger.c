@@ -18,8 +18,8 @@ typedef struct triggers {
 
 XYL_STATE_OF_CONTEXT(triggers_t, triggers_of, XYL_MODULE_TRIGGERS)
 
-/* The triggers of a request: its actor. Their callbacks replace the user's and
- * call these. */
+/* A request's actor: its triggers. Its callbacks replace the user's, and call
+ * the user's in turn. */
 typedef struct xyl_triggered {
     xyl_request_actor_t actor;
     xylem_request_t *request;
