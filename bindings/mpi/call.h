@@ -23,10 +23,10 @@
  *   models.c      MPI_Init and sessions; state.c: settings, begin and end
  *   left.c        calls that the host makes; forms of MPI-4 that it lacks
  *
- * Whether a call is taken depends only on what is equal on all ranks: the
- * communicator, the collective, the operation, and settings that were compared
- * at the start. Datatypes, places of data, MPI_IN_PLACE and mistakes of the
- * program may differ between ranks: each rank deals with them alone.
+ * Whether a call is taken depends only on things that are equal on all ranks:
+ * the communicator, the collective, the operation, and settings that were
+ * compared at the start. Datatypes, places of data, MPI_IN_PLACE and mistakes
+ * of the program may differ between ranks: each rank deals with them alone.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ typedef struct xmpi_side {
     const void *buf;
     MPI_Count count; /* of a block */
     MPI_Datatype type;
-    /* Of v-forms: MPI_Count and MPI_Aint in large calls, else int. */
+    /* For v-forms, of MPI_Count and MPI_Aint in large calls, else of int. */
     const void *counts;
     const void *displs;
     const MPI_Datatype *types; /* alltoallw */
@@ -143,7 +143,7 @@ typedef struct xmpi_type {
     _Atomic uint32_t users; /* calls that need it, and 1 until it is freed */
     int is_left;            /* freed by the program, but there are users */
     _Atomic int layout_state;
-    xylem_type_t layout; /* where its data lie, if they have gaps */
+    xylem_type_t layout; /* of data with gaps */
 } xmpi_type_t;
 
 /* layout_state; a layout is made when it is first wanted. */
@@ -192,7 +192,6 @@ void xmpi_op_drop(xmpi_op_t *op);
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
 /* MPI_SUCCESS (also for NULL), or MPI_Reduce_local's error on this rank. */
 int xmpi_op_code(const xmpi_op_t *op);
-/* Frees all operations. */
 void xmpi_ops_close(void);
 
 /* ---- communicators ---- */
@@ -261,7 +260,7 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
 /* Called by the hook: finishes duplicates whose teams have been made. */
 void xmpi_comms_join(void);
-/* Finds its neighbours, if it has a topology; 0: the host has failed. */
+/* Finds the neighbours in a topology, if any; 0: the host has failed. */
 int xmpi_neighbors_find(xmpi_comm_t *comm);
 /* Whether a source is MPI_PROC_NULL, whose block stays as it is. */
 int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm);
@@ -271,7 +270,7 @@ void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
 /* Takes xylem's hints from an info object. */
 void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info);
 void xmpi_hints_drop(xmpi_hints_t *hints);
-/* Writes them into an info object of the host's; NULL: there are none. */
+/* Writes hints into an info object of the host's; NULL: there are none. */
 void xmpi_hints_tell(const xmpi_hints_t *hints, MPI_Info info);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
 /* Begins a call that has failed with `status` once more, without its hints.
@@ -368,9 +367,9 @@ void xmpi_hook_remove(void);
 /* Called before `self` is freed: the hook goes on with xmpi_state.self. */
 void xmpi_hook_leave(MPI_Comm self);
 
-/* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or
- * why the host gets the call, which only its operands decide. Returns MPI's
- * code, after calling the error handler. */
+/* Makes a call that xmpi_comm_decide has taken. *fate_out: XMPI_TAKEN, or why
+ * the host gets the call because of its operands. Returns MPI's code, after
+ * calling the error handler. */
 int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
               MPI_Request *request, xmpi_fate_t *fate_out);
 /* Moves xylem's data until the nonblocking call of `request` is over, or for
@@ -392,7 +391,7 @@ void xmpi_work_end(void);
 /* Counts work without a task, which is under way until xmpi_work_end. */
 void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
-/* `more` 1: a call holds an operation that calls MPI; -1: it drops it. */
+/* `more` 1: a call holds an operation that calls MPI; -1: a call drops one. */
 void xmpi_work_count_host_op(int more);
 /* Finishes the requests that the program has left under way. */
 void xmpi_requests_close(void);
@@ -430,7 +429,7 @@ xmpi_persistent_t *xmpi_persistent_started(MPI_Request handle);
  * the program: it returns MPI's code, and the call may be started again. */
 int xmpi_persistent_is_over(xmpi_persistent_t *persistent);
 int xmpi_persistent_end(xmpi_persistent_t *persistent);
-/* Waits for the result of a started call, then as xmpi_persistent_end. */
+/* Waits for the result of a started call, then ends it in the same way. */
 int xmpi_persistent_wait(xmpi_persistent_t *persistent);
 /* MPI_Request_free of a persistent call. */
 int xmpi_persistent_free(xmpi_persistent_t *persistent, MPI_Request *request);
@@ -500,7 +499,7 @@ void xmpi_basis_without_world(void);
 /* Frees the binding's communicators, group and session, when neither MPI_Init
  * nor a session of the program is open any more. */
 void xmpi_basis_drop(void);
-/* MPI_THREAD_MULTIPLE, or less. */
+/* The level that MPI has granted: MPI_THREAD_MULTIPLE, or less. */
 int xmpi_thread_level(void);
 /* A communicator of the binding's own session; collective over it.
  * MPI_COMM_NULL: there is no session, or an error. */
@@ -509,9 +508,9 @@ MPI_Comm xmpi_comm_of_session(const char *pset, const char *name);
  * line says so, and all ranks get 0, or the job ends. */
 int xmpi_guard_passes(void);
 
-/* The host's collectives, for the binding's own use, and the end of one that
+/* The host's collectives, for the binding's own use, and the wait for one that
  * does not block. A waiting rank yields a shared core, which MPICH by itself
- * never does. Return MPI's code. */
+ * never does. All return MPI's code. */
 int xmpi_exchange_finish(MPI_Request *request);
 int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm);
 int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,

@@ -19,7 +19,7 @@
 
 static int is_abandoned; /* a rank has failed: exchange no more */
 
-/* Whether all ranks have come so far. All agreements have the same form, as a
+/* Whether no rank has failed so far. All agreements have the same form, as a
  * rank that fails does not know how far the others are. The last agreement is
  * also about the hook. */
 static int all_agree(int mine, int *is_hooked)
@@ -159,7 +159,6 @@ static int world_make(MPI_Comm over)
     return xmpi_exchange_finish(&request);
 }
 
-/* Collective over `over`, which has all ranks of the job. */
 static void job_connect(MPI_Comm over)
 {
     if (!xmpi_guard_passes()) {

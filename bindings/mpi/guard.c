@@ -72,7 +72,6 @@ static int is_same_in(const char *environment, size_t length, const char *name)
                                           : strcmp(mine, theirs) == 0;
 }
 
-/* A process as seen from this one. */
 typedef enum kin { STRANGER, OF_JOB, OF_JOB_AND_PRELOADED } kin_t;
 
 static kin_t kin_of(long process)

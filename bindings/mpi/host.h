@@ -133,5 +133,5 @@ int xmpi_host_writes_to_requests(void);
  * handler, returns MPI's code. */
 int xmpi_host_lacks(MPI_Comm comm);
 /* Cleared memory that this rank cannot do without, because other ranks wait for
- * it. If there is none, a line says so and the process aborts. */
+ * this one. If there is none, a line says so and the process aborts. */
 void *xmpi_memory(size_t count, size_t bytes);

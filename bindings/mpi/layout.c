@@ -1,5 +1,5 @@
-/* Makes types of xylem's from datatypes of the program, by how these were made.
- * Data with gaps are then packed and unpacked while they travel. Data
+/* Makes types of xylem's from the program's datatypes, by how these were made,
+ * so that data with gaps are packed and unpacked while they travel. Data
  * without such a type go through MPI_Pack (pack.c). */
 #include <pthread.h>
 #include <stdlib.h>

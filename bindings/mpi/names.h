@@ -55,7 +55,7 @@
       MPI_Win *)                                                               \
     X(Win_free, MPI_Win *)
 
-/* Such functions of MPI-4; the binding adds them to older libraries. */
+/* The same of MPI-4; the binding adds these functions to older libraries. */
 #define XMPI_ADDED_OF_4(X)                                                     \
     X(Comm_idup_with_info, MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *)      \
     X(Win_create_c, void *, MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, MPI_Win *) \
@@ -64,7 +64,7 @@
     X(Win_allocate_shared_c, MPI_Aint, MPI_Aint, MPI_Info, MPI_Comm, void *,   \
       MPI_Win *)
 
-/* Such functions of MPI-4; older libraries do without them. */
+/* The same of MPI-4; older libraries do without these functions. */
 #define XMPI_OTHERS_OF_4(X)                                                    \
     X(Comm_create_from_group, MPI_Group, const char *, MPI_Info,               \
       MPI_Errhandler, MPI_Comm *)                                              \

@@ -5,7 +5,6 @@
 
 #include "bindings/mpi/call.h"
 
-/* Makes room for `in` sources and `out` destinations. */
 static void lists_make(xmpi_comm_t *comm, int in, int out)
 {
     comm->sources =

@@ -85,8 +85,8 @@ static int pattern_pack(packing_t *packing, size_t level, uintptr_t user)
     return code;
 }
 
-/* Commits the parts, as MPI_Pack requires. The program's own types among the
- * parts are committed already, or the program does not use them. */
+/* Commits the parts, as MPI_Pack requires. The program does not notice: it has
+ * committed its own types among the parts already, or does not use them. */
 static int pack_parts(const xmpi_type_t *type, xmpi_way_t way, uintptr_t user,
                       uintptr_t packed)
 {

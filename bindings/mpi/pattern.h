@@ -46,7 +46,7 @@ typedef struct xmpi_pattern {
     xmpi_row_t *rows;
 } xmpi_pattern_t;
 
-/* Reads both. The caller drops them, also on failure. 0: good. */
+/* Reads recipe and pattern. The caller drops them, also on failure. 0: good. */
 int xmpi_pattern_read(MPI_Datatype handle, xmpi_recipe_t *r, xmpi_pattern_t *p);
 void xmpi_pattern_drop(xmpi_recipe_t *r, xmpi_pattern_t *p);
 

@@ -248,7 +248,6 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
     return types != NULL;
 }
 
-/* Views `n` blocks of different lengths. */
 static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
                         const xmpi_side_t *side, uint32_t n,
                         xmpi_buffer_t *buffer, view_t *view)
@@ -293,7 +292,6 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
     return view_packed(plan, call, side, n, buffer, view);
 }
 
-/* Views `n` blocks that are alike. */
 static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_side_t *side, uint32_t n,
                       xmpi_buffer_t *buffer, view_t *view)
@@ -358,7 +356,6 @@ static int blocks_of(const xmpi_call_t *call, const xmpi_comm_t *comm)
                                                       : comm->size;
 }
 
-/* Views the sides that this rank has. */
 static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides,
                       view_t *send, view_t *recv)
@@ -524,7 +521,6 @@ static void plan_nothing(xmpi_plan_t *plan, int ranks)
     plan->args.type = XYLEM_BYTE;
 }
 
-/* The operation of the call, and the type of its elements. */
 static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
                            int ranks, xmpi_type_t *type, int *error)
 {
@@ -560,7 +556,6 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
     return XMPI_TAKEN;
 }
 
-/* Gives `count` elements at `user` a buffer. */
 static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
                          const void *user, uint64_t count,
                          xmpi_buffer_t *buffer)

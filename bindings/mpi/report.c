@@ -196,7 +196,7 @@ void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin)
 
 /* ---- at its end ---- */
 
-/* Times in seconds, for sums over groups and ranks. */
+/* Adds a tally to `numbers`, where times are in seconds. */
 static void tally_add(const tally_t *tally, double *numbers)
 {
     unsigned i;
@@ -290,7 +290,7 @@ static json_t *json_of_group(const xmpi_group_t *group)
                      group->size, "collectives", rows);
 }
 
-/* Sums over all groups and ranks; rank 0 writes. Collective over the job. */
+/* Rank 0 writes sums over all groups and ranks. Collective over the job. */
 static void report_write(void)
 {
     static double mine[XYLEM_COLL_COUNT][NUMBERS],

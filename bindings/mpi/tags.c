@@ -12,7 +12,6 @@
 
 #include "bindings/mpi/call.h"
 
-/* Tags of a team, for the persistent calls of a communicator. */
 struct xmpi_tags {
     xylem_team_t *team;
     int is_own;    /* the team is not the communicator's */

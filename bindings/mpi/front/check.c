@@ -33,7 +33,6 @@ typedef struct image {
     size_t count;
 } image_t;
 
-/* The kind of a word. */
 typedef enum kind {
     NO_PROGRAM,
     OTHER,  /* a file that is no program of this system */
