@@ -81,8 +81,7 @@ static struct timeval interval(double seconds)
                                 (suseconds_t)((seconds - (double)whole) * 1e6)};
 }
 
-/* ------------------------------------------------------------------------ */
-/* Ending                                                                   */
+/* ---- ending ---- */
 
 static void job_signal(const xyl_job_t *job, int number)
 {
@@ -180,8 +179,7 @@ static void timeout_over(evutil_socket_t fd, short events, void *arg)
     job_stop(job);
 }
 
-/* ------------------------------------------------------------------------ */
-/* The verdict                                                              */
+/* ---- the verdict ---- */
 
 static void rank_fail(job_rank_t *rank, int code, const char *why)
 {
@@ -230,8 +228,7 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
     }
 }
 
-/* ------------------------------------------------------------------------ */
-/* Missed ranks                                                             */
+/* ---- missed ranks ---- */
 
 /* Whether a running rank uses PMIx: it may wait for a rank that PMIx does not
  * know. A job whose ranks never use PMIx needs no stand-ins. */
@@ -295,8 +292,7 @@ static void stand_in_reap(job_rank_t *rank)
     missed_replace_soon(rank->job);
 }
 
-/* ------------------------------------------------------------------------ */
-/* Ranks                                                                    */
+/* ---- ranks ---- */
 
 static void rank_finish(job_rank_t *rank)
 {
@@ -400,8 +396,7 @@ static void server_wake(evutil_socket_t fd, short events, void *arg)
     missed_replace_soon(arg);
 }
 
-/* ------------------------------------------------------------------------ */
-/* Starting                                                                 */
+/* ---- starting ---- */
 
 /* Rank 0 gets the launcher's standard input, unless that is a terminal, which
  * would stop a process group in the background that reads from it. */
@@ -531,8 +526,7 @@ int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
     return job->code;
 }
 
-/* ------------------------------------------------------------------------ */
-/* Life                                                                     */
+/* ---- life ---- */
 
 static int signals_take(xyl_job_t *job)
 {

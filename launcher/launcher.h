@@ -52,8 +52,7 @@ size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
  * XYL_EXIT_LAUNCHER. */
 int xyl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ------------------------------------------------------------------------ */
-/* Options                                                                  */
+/* ---- options ---- */
 
 /* In the order of their names in options.c. */
 typedef enum xyl_map { XYL_MAP_BLOCK, XYL_MAP_CYCLIC } xyl_map_t;
@@ -81,8 +80,7 @@ typedef struct xyl_options {
 int xyl_options_init(xyl_options_t *options, int argc, char **argv);
 void xyl_options_fini(xyl_options_t *options);
 
-/* ------------------------------------------------------------------------ */
-/* Layout                                                                   */
+/* ---- layout ---- */
 
 typedef struct xyl_layout {
     unsigned ranks;
@@ -105,8 +103,7 @@ void xyl_layout_node_name(const xyl_layout_t *layout, unsigned node,
  * free). */
 char *xyl_layout_peers(const xyl_layout_t *layout, unsigned node);
 
-/* ------------------------------------------------------------------------ */
-/* Inherited settings                                                       */
+/* ---- inherited settings ---- */
 
 /* Settings that the launcher changes for itself; ranks get the old values back.
  * The mask of signals is not among them (bench/common/begin.h). */
@@ -125,15 +122,13 @@ int xyl_inherited_take(xyl_inherited_t *inherited, unsigned ranks);
  * and exec. 0, or -1 with errno. */
 int xyl_inherited_give_back(const xyl_inherited_t *inherited);
 
-/* ------------------------------------------------------------------------ */
-/* Binding                                                                  */
+/* ---- binding ---- */
 
 /* *sets_out: one set of processors per rank; NULL: ranks are not bound. Returns
  * owned (free with free). */
 int xyl_binding_create(const xyl_options_t *options, cpu_set_t **sets_out);
 
-/* ------------------------------------------------------------------------ */
-/* Server                                                                   */
+/* ---- server ---- */
 
 typedef struct xyl_server xyl_server_t;
 
@@ -168,8 +163,7 @@ void xyl_environment_destroy(char **env);
  * exits. Returns only if it cannot connect. */
 void xyl_server_come_and_go(void);
 
-/* ------------------------------------------------------------------------ */
-/* Children                                                                 */
+/* ---- children ---- */
 
 typedef struct xyl_spawn {
     const char *path;
@@ -186,8 +180,7 @@ int xyl_program_find(const char *name, char **path_out);
  * On return the program runs, or there is no process. */
 int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
 
-/* ------------------------------------------------------------------------ */
-/* Stand-ins                                                                */
+/* ---- stand-ins ---- */
 
 /* A fence of the server (PMIx 4.2.2) ends when a rank is lost that has
  * connected and has not finalized. It waits for ever for a rank that has never
@@ -199,8 +192,7 @@ int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
 int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
                        const xyl_inherited_t *inherited, pid_t *pid_out);
 
-/* ------------------------------------------------------------------------ */
-/* Keeper                                                                   */
+/* ---- keeper ---- */
 
 /* Starts the keeper. If this process is killed, the keeper kills the process
  * groups of ranks and removes the folder. Called while there is one thread. */
@@ -213,8 +205,7 @@ void xyl_keeper_leave(void);
 /* Removes a folder with all its contents. */
 void xyl_folder_remove(const char *path);
 
-/* ------------------------------------------------------------------------ */
-/* Output                                                                   */
+/* ---- output ---- */
 
 typedef struct xyl_stream xyl_stream_t;
 
@@ -265,8 +256,7 @@ void xyl_stream_fini(xyl_stream_t *stream);
  * holds the other end. */
 void xyl_stream_finish(xyl_stream_t *stream);
 
-/* ------------------------------------------------------------------------ */
-/* Job                                                                      */
+/* ---- job ---- */
 
 typedef struct xyl_job xyl_job_t;
 

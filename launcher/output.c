@@ -29,8 +29,7 @@ enum {
     QUEUE_BYTES_LOW = 64 << 10
 };
 
-/* ------------------------------------------------------------------------ */
-/* Sinks                                                                    */
+/* ---- sinks ---- */
 
 static void stream_park(xyl_stream_t *stream)
 {
@@ -170,8 +169,7 @@ void xyl_sink_fini(xyl_sink_t *sink)
     sink->queue = NULL;
 }
 
-/* ------------------------------------------------------------------------ */
-/* Streams                                                                  */
+/* ---- streams ---- */
 
 /* Hands the sink the next `bytes` bytes, with a tag before each line. */
 static void stream_pass(xyl_stream_t *stream, const char *text, size_t bytes)

@@ -50,8 +50,7 @@ struct xyl_server {
 /* PMIx gives no argument to some of its callbacks. */
 static xyl_server_t *the_server;
 
-/* ------------------------------------------------------------------------ */
-/* Callbacks                                                                */
+/* ---- callbacks ---- */
 
 static pmix_status_t client_set(client_t *client, bool connected)
 {
@@ -242,8 +241,7 @@ static pmix_server_module_t module = {
     .lookup = client_lookup,
 };
 
-/* ------------------------------------------------------------------------ */
-/* Description of the job                                                   */
+/* ---- description of the job ---- */
 
 /* Appends to a string that grows; false: no memory, and the string is gone. */
 static bool text_append(char **text, const char *separator, const char *more)
@@ -435,8 +433,7 @@ static int clients_register(xyl_server_t *server)
     return 0;
 }
 
-/* ------------------------------------------------------------------------ */
-/* Life                                                                     */
+/* ---- life ---- */
 
 /* Folders to try for the server's files. */
 static const char *const parents[] = {"/tmp", "/var/tmp", "/dev/shm"};
@@ -568,8 +565,7 @@ void xyl_server_stop(xyl_server_t *server)
     free(server);
 }
 
-/* ------------------------------------------------------------------------ */
-/* Questions                                                                */
+/* ---- questions ---- */
 
 int xyl_server_wake_fd(const xyl_server_t *server)
 {
@@ -602,8 +598,7 @@ void xyl_server_ended(xyl_server_t *server, unsigned rank)
     (void)pthread_mutex_unlock(&server->lock);
 }
 
-/* ------------------------------------------------------------------------ */
-/* Environment                                                              */
+/* ---- environment ---- */
 
 /* Sets or replaces NAME=VALUE. */
 static pmix_status_t environment_set(char ***env, const char *setting)
@@ -649,8 +644,7 @@ void xyl_environment_destroy(char **env)
     PMIX_ARGV_FREE(env);
 }
 
-/* ------------------------------------------------------------------------ */
-/* The client's side                                                        */
+/* ---- the client's side ---- */
 
 void xyl_server_come_and_go(void)
 {

@@ -53,7 +53,6 @@ static inline xyl_event_t *xyl_fifo_pop(xyl_fifo_t *fifo)
     return event;
 }
 
-/* Appends all of `from` to `to`. */
 static inline void xyl_fifo_move(xyl_fifo_t *from, xyl_fifo_t *to)
 {
     if (from->head == NULL)

@@ -78,9 +78,9 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Memory of another kind needs a library, so look only if the process has
- * loaded one. An executor that cannot start has logged why, and is not tried
- * again. */
+/* Memory of another kind needs a library, so this looks only if the process has
+ * loaded one since the last look. An executor that cannot start has logged why,
+ * and is not tried again. */
 void xyl_execs_look(xyl_execs_t *execs)
 {
     uint32_t i, absent;

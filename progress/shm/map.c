@@ -21,8 +21,7 @@ static off_t range_of(const xyl_shm_node_t *node, uint32_t entry)
     return (off_t)(node->layout.ranges + entry * node->layout.stride);
 }
 
-/* Counts this process out. The last process clears the range before any can
- * take it again. */
+/* Leaves an entry; its last user clears the range for the next. */
 static void entry_leave(xyl_shm_node_t *node, uint32_t entry)
 {
     if (!xyl_shm_node_leave(xyl_shm_node_entries(node), entry))

@@ -254,7 +254,6 @@ static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
     .pull = node_pull
 
 static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
-/* For a node whose members never sleep. */
 static const xyl_shm_ops_t awake_ops = {OPS(xyl_shm_node_set_only)};
 
 /* ---- joining ---- */

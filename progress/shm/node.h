@@ -47,7 +47,7 @@ typedef struct xyl_shm_member {
     int32_t pid;
     int32_t memory_fd; /* descriptors of `pid`; -1: it has none */
     int32_t wake_fd;
-    uint64_t memory_inode; /* tell a reused number from these descriptors */
+    uint64_t memory_inode; /* show that a descriptor's number is reused */
     uint64_t wake_inode;
     uint64_t space; /* the namespace of `pid`; 0: unknown */
 } xyl_shm_member_t;

@@ -18,7 +18,6 @@ static void insert_after(xyl_range_t *range, xyl_range_t *added)
     range->next = added;
 }
 
-/* Merges a range with the next. */
 static void absorb_next(xyl_range_t *range)
 {
     xyl_range_t *next = range->next;

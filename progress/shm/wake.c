@@ -34,8 +34,8 @@ void xyl_shm_node_wakes_open(xyl_shm_node_t *node)
     }
 }
 
-/* Opens a pipe that xyl_shm_node_wakes_open could not open, as for lack of
- * descriptors. */
+/* Opens a pipe that xyl_shm_node_wakes_open could not open, for example
+ * for lack of descriptors. */
 static int wake_open_late(xyl_shm_node_t *node, const xyl_shm_member_t *member)
 {
     int fd = wake_open(member);

@@ -11,9 +11,8 @@
 enum {
     DEVICES_MAX = 32,
     FLIGHT_MAX = 64, /* works begun per stream; the driver has a limit */
-    /* Copies that continue one another go as one of at most so many bytes,
-     * which takes some times as long as to begin it. Behind so many bytes there
-     * is a mark. */
+    /* Copies that continue one another are joined up to so many bytes, whose
+     * copy takes some times as long as its start. A mark follows so many. */
     JOINED_BYTES = 512 << 10,
     YIELD_AFTER_POLLS = 256,     /* in a row that found no ended work */
     PINNED_BYTES_MIN = 64 << 10, /* the smallest block */
@@ -46,7 +45,7 @@ typedef struct cuda_exec {
     xyl_exec_t exec; /* first */
     const xyl_cuda_library_t *library;
     queue_t *queues[DEVICES_MAX][XYL_CUDA_WAYS]; /* NULL: not needed yet */
-    queue_t *all;                                /* those there are, a list */
+    queue_t *all;                                /* a list */
     uint64_t works;             /* so far, begun on a stream or not */
     uint64_t under_way;         /* works that have not ended */
     uint64_t ended;             /* `works` when none was under way last */
@@ -116,13 +115,12 @@ static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
     work_end(cuda, work);
 }
 
-/* The observer that records works; NULL: none does. */
 static const xyl_observer_t *recorder_of(const cuda_exec_t *cuda)
 {
     return cuda->exec.recorder == NULL ? NULL : *cuda->exec.recorder;
 }
 
-/* From its beginning on the stream, as the processor sees it. */
+/* Records a work, from its beginning on the stream as the processor sees it. */
 static void work_record(const cuda_exec_t *cuda, const queue_t *queue,
                         uint64_t place)
 {
@@ -209,8 +207,8 @@ static void queue_take(const cuda_exec_t *cuda, queue_t *queue,
     queue->begun++;
 }
 
-/* The works of kind COPY that continue `work` and each other go with it;
- * returns the bytes of all. */
+/* Joins the copies that continue `work` and each other; returns the bytes of
+ * all. */
 static size_t copies_join(const cuda_exec_t *cuda, queue_t *queue,
                           const xyl_work_t *work)
 {
@@ -230,7 +228,8 @@ static size_t copies_join(const cuda_exec_t *cuda, queue_t *queue,
     return bytes;
 }
 
-/* Returns the bytes that the work takes to a mark; a kernel has enough. */
+/* Returns the bytes that the work counts towards the next mark; a kernel counts
+ * as enough for a mark. */
 static size_t queue_begin_one(cuda_exec_t *cuda, queue_t *queue,
                               xyl_work_t *work)
 {
@@ -282,7 +281,8 @@ static void queue_mark(cuda_exec_t *cuda, queue_t *queue)
     queue->unmarked_bytes = 0;
 }
 
-/* Begins works. What follows a long one need not end before it is seen. */
+/* Begins works. The mark behind a long work shows its end before later works
+ * have ended. */
 static void queue_begin(cuda_exec_t *cuda, queue_t *queue)
 {
     while (queue->first != NULL && queue->begun - queue->ended < FLIGHT_MAX) {
@@ -373,7 +373,7 @@ static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
     else
         queue->last->next = work;
     queue->last = work;
-    /* Else the next poll begins it, with what continues it by then. */
+    /* Else the next poll begins the work, with copies that continue it. */
     if (queue->begun == queue->ended)
         queue_begin(cuda, queue);
 }

@@ -252,8 +252,6 @@ static void recv_done(void *request, ucs_status_t status,
     message_finish(request, recv_status(status, info->length, arg), arg);
 }
 
-/* Handles the result of a send: completed at once, failed at once, or under
- * way. */
 static void send_posted(net_ucx_t *net, ucs_status_ptr_t request,
                         xyl_event_t *event)
 {

@@ -1,5 +1,5 @@
 /* Reductions of several inputs in one pass: a kernel for each class of types
- * and operation. Integers are of one kernel per width where signs do not
+ * and operation. Integers of one width share a kernel where signs do not
  * matter; bitwise operations know bytes alone. */
 #pragma once
 
@@ -43,7 +43,7 @@ OPERATION(max_t, l > r ? l : r)
 
 enum { THREADS = 512, PACK_BYTES = 16, FLIGHT = 8 };
 
-/* Numbers are combined as what they are; some are wider in between. */
+/* Combines numbers as they are; other forms make them wider in between. */
 template <class T> struct plain_t {
     typedef T wide;
     static __device__ wide widen(T value)

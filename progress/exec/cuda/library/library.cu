@@ -70,7 +70,7 @@ template <class Function> static Function driver_function(const char *name)
                              : reinterpret_cast<Function>(dlsym(driver, name));
 }
 
-/* The function of the runtime would begin to use a device. */
+/* The driver's function, as that of the runtime would begin to use a device. */
 typedef CUresult (*attributes_fn)(unsigned, CUpointer_attribute *, void **,
                                   CUdeviceptr);
 
