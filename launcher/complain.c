@@ -1,4 +1,3 @@
-/* The launcher's own messages. */
 #include "launcher/launcher.h"
 
 #include <stdio.h>

@@ -388,7 +388,6 @@ static int maps_describe(const xyl_layout_t *layout, pmix_info_t *infos,
     return result;
 }
 
-/* Tells the library about the job, its nodes and its ranks. */
 static int job_register(xyl_server_t *server)
 {
     const xyl_layout_t *layout = server->layout;
@@ -600,7 +599,6 @@ void xyl_server_ended(xyl_server_t *server, unsigned rank)
 
 /* ---- environment ---- */
 
-/* Sets or replaces NAME=VALUE. */
 static pmix_status_t environment_set(char ***env, const char *setting)
 {
     pmix_status_t status = PMIX_ERR_NOMEM;

@@ -1,4 +1,3 @@
-/* Processes that stand in for ranks that have gone. */
 #include "launcher/launcher.h"
 
 #include <errno.h>

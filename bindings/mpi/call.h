@@ -52,7 +52,6 @@ XMPI_EXTENSIONS(XMPI_DECLARE)
 
 /* ---- calls ---- */
 
-/* One side of a call: its buffer, counts and types. */
 typedef struct xmpi_side {
     const void *buf;
     MPI_Count count; /* of a block */
@@ -89,7 +88,6 @@ static inline int64_t xmpi_number_at(const xmpi_call_t *call,
     return number;
 }
 
-/* How a call waits. */
 typedef enum xmpi_form {
     XMPI_BLOCKING,
     XMPI_NONBLOCKING,
@@ -286,7 +284,6 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
 void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);
 void xmpi_comm_drop(xmpi_comm_t *comm);
-/* MPI's code for a status. */
 int xmpi_code_of(xylem_status_t status);
 /* Calls the error handler with MPI's code for a status; returns the code. */
 int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);

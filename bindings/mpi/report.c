@@ -115,7 +115,6 @@ static void add(tally_t *tally, unsigned number, uint64_t what)
                                   memory_order_relaxed);
 }
 
-/* The bytes of all blocks of a side. */
 static uint64_t side_bytes(const xmpi_call_t *call, const xmpi_side_t *side,
                            int blocks)
 {
@@ -216,7 +215,6 @@ static double calls_of(const double *numbers)
     return calls;
 }
 
-/* Adds the numbers of a collective on all groups of communicators. */
 static void groups_add(unsigned coll, double *numbers)
 {
     unsigned i;

@@ -128,7 +128,6 @@ static pending_t *pending_new(void)
     return pending;
 }
 
-/* Keeps the memory for another call. */
 static void pending_release(pending_t *pending)
 {
     pthread_mutex_lock(&pending_lock);

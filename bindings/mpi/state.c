@@ -116,7 +116,6 @@ static void context_close(void)
 
 /* ---- begin and end ---- */
 
-/* Called by the hook. */
 static void turn_end(void)
 {
     xmpi_comms_join();

@@ -344,7 +344,6 @@ typedef struct source {
     int is_of_session;
 } source_t;
 
-/* How a function makes a communicator. */
 enum {
     OF_SOME = 0, /* only the ranks of the new communicator call it */
     OF_ALL = 1,  /* all ranks of the parent call it */

@@ -165,7 +165,6 @@ void xyl_execs_look(xyl_execs_t *execs);
 void xyl_execs_fini(xyl_execs_t *execs);
 /* A source of the engine. */
 unsigned xyl_execs_poll(void *execs);
-/* Calls `cancel` of all executors. */
 void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner);
 
 /* The executor for a buffer's memory; asked once per buffer of a call. */

@@ -33,7 +33,6 @@ void xyl_shm_node_heap_fini(xyl_shm_node_heap_t *heap);
 
 /* NULL: no memory. Aligned to 64 bytes, large pieces to pages. */
 void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes);
-/* `memory` was returned by xyl_shm_node_heap_alloc. */
 void xyl_shm_node_heap_free(xyl_shm_node_heap_t *heap, void *memory);
 
 /* The number of the byte at `memory`, and the address of byte `number`.

@@ -117,7 +117,6 @@ int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
 /* 1: the file's header equals that of this process's own file. */
 int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
 
-/* The member with that rank of the job. */
 xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
                                        uint32_t rank);
 
@@ -126,7 +125,6 @@ xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
 void *xyl_shm_node_attach(xyl_shm_t *shm, uint64_t key, size_t bytes);
 void xyl_shm_node_detach(xyl_shm_t *shm, uint64_t key);
 void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes);
-/* Unmaps all regions. */
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
 /* Opens the pipes that wake members. This is done early, because a process that

@@ -78,5 +78,4 @@ xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node);
 /* Readable when another member has woken this one; `sleeps` empties it. */
 int xyl_shm_node_wake_fd(const xyl_shm_node_t *node);
 
-/* The trouble in words, for a warning. */
 const char *xyl_shm_trouble_text(xyl_shm_trouble_t trouble);

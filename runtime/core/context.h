@@ -108,7 +108,6 @@ static inline void xyl_context_execs_look(xylem_context_t *context)
 void xyl_context_do(xylem_context_t *context, void (*run)(void *arg),
                     void *arg);
 
-/* Writes an operation's `call` in words. */
 void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,
                                char *text, size_t bytes);
 

@@ -18,7 +18,6 @@ enum {
     XYL_HISTORY_REFUSED_LOOKS = 4
 };
 
-/* A call with a tag. */
 typedef struct xyl_history_tagged {
     uint32_t sequence; /* its first number; 0: no call */
     uint64_t call;

@@ -56,7 +56,6 @@ typedef struct xyl_notice_to_stage {
     uint64_t said[2]; /* the meaning is the stage's */
 } xyl_notice_to_stage_t;
 
-/* A stage that reads notices. */
 typedef struct xyl_notice_reader {
     uint64_t team;  /* its key */
     uint32_t stage; /* its number */

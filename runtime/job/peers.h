@@ -9,7 +9,6 @@
 #include "runtime/job/bootstrap.h"
 #include "runtime/job/topology.h"
 
-/* A rank of the job. */
 typedef struct xyl_peer {
     xylem_place_t place; /* all but the node is set by xyl_reach_exchange */
     int32_t pid;
@@ -62,7 +61,6 @@ xylem_status_t xyl_peer_is_incomplete(uint32_t rank);
 /* The name of a rank's node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
 void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);
 
-/* The processors that the rank may run on. */
 const xyl_cpus_t *xyl_peers_cpus(const xyl_blobs_t *hellos, uint32_t rank);
 
 const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank);

@@ -132,7 +132,6 @@ static int table_defines(image_t image, const ElfW(Shdr) * table,
     return 0;
 }
 
-/* Whether a program or a library defines a function. */
 static int defines(image_t image, const char *name)
 {
     const ElfW(Ehdr) *header = header_of(image);

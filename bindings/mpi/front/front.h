@@ -7,7 +7,6 @@
 
 typedef void (*xmpi_function_t)(void);
 
-/* From the front. */
 typedef struct xmpi_front {
     void *host;          /* handle of the MPI library, for dlsym */
     const char *version; /* the first line of MPI_Get_library_version */
