@@ -18,6 +18,7 @@
  *   memory.c      MPI_Alloc_mem
  *   report.c      counts and times of calls
  *   guard.c       ranks without the binding
+ *   host.c        the host's functions, and how errors return
  *   basis.c       the binding's own communicator and session
  *   connect.c     connecting the ranks
  *   models.c      MPI_Init and sessions; state.c: settings, begin and end

@@ -13,7 +13,7 @@
  *   (rendezvous); callers may rely on neither.
  * - If a peer's death ends a message, the net calls peer_failed before it
  *   pushes the event. XYLEM_ERR_CANCELED is the status of canceled receives
- *   only.
+ *   and, while the net is destroyed, of messages that it gives up.
  * - A message longer than its buffer completes the receive with
  *   XYLEM_ERR_TRUNCATED and writes nothing beyond it; a shorter one, with
  *   XYLEM_ERR_MISMATCH. The contents of the buffer are then undefined. If the

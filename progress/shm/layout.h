@@ -1,6 +1,7 @@
 /* The contents of a node's shared file, and a process's own view of it, for
  *
  *   node.c       processes and their files: creating, joining, the end
+ *   member.c     finding a member, opening its files
  *   map.c        regions: the ranges that are mapped here
  *   wake.c       flags, sleeping and waking
  *

@@ -14,7 +14,7 @@ typedef struct xyl_context_parts {
     const xyl_clock_t *clock;
     xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
     int tells;                /* ranks tell each other of failures */
-    uint32_t node_ranks_max;  /* ranks of the largest node; 0: few */
+    uint32_t node_ranks_max;  /* on the largest node; 0: the least budget */
     const xyl_net_ops_t *net; /* a net that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */

@@ -119,7 +119,7 @@ typedef struct xyl_operation {
                       unknown */
     size_t segment_bytes;
     uint64_t segments;
-    /* Every event reads the members above and these. */
+    /* Every event reads the members above and the next two. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
     unsigned looks_without_event; /* in seconds, see faults/hangs.h */
     unsigned looks_max;           /* their limit; 0: the context's hang_s */

@@ -63,8 +63,8 @@ typedef struct xyl_stage_ops {
      * the operation's own, and be released then. NULL: it cannot. */
     int (*may_keep)(const xyl_stage_t *stage);
     /* Asks for that copy when only such stages still need the user's buffers;
-     * the stage copies where it would wait. At most once per start, and perhaps
-     * before it. */
+     * the stage copies where it would wait. At most once per start, perhaps
+     * before ops->start. */
     void (*keep)(xyl_stage_t *stage);
     /* While the stage waits for long: fails the operation if other ranks call
      * something else. NULL: the stage cannot compare. */
