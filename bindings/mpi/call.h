@@ -502,8 +502,8 @@ int xmpi_thread_level(void);
 /* A communicator of the binding's own session; collective over it.
  * MPI_COMM_NULL: there is no session, or an error. */
 MPI_Comm xmpi_comm_of_session(const char *pset, const char *name);
-/* 1: all ranks of this node have the binding, as far as can be known. Else a
- * line says so, and all ranks get 0, or the job ends. */
+/* 1: all ranks of this node have the binding, as far as can be known. 0, on all
+ * ranks: one lacks it, as a line says. If ranks might differ, the job ends. */
 int xmpi_guard_passes(void);
 
 /* The host's collectives, for the binding's own use, and the wait for one that

@@ -75,8 +75,8 @@ static void side_narrow(xmpi_side_t *side, int blocks, int keeps_displs,
         side->displs = narrowed_all(side->displs, blocks, code);
 }
 
-/* Frees the arrays that side_narrow has made. Those of a nonblocking or
- * persistent call are never freed, as the host may go on reading them. */
+/* Frees the arrays that side_narrow has made. The arrays of a nonblocking or
+ * persistent call are never freed, as the host may still read them. */
 static void side_drop(const xmpi_side_t *side, int keeps_displs)
 {
     free((void *)(uintptr_t)side->counts);
@@ -175,8 +175,8 @@ int xmpi_leave(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 
 /* ---- neighbourhood collectives that are the host's ---- */
 
-/* One function. Its call has the traits of the one neighbourhood collective
- * that xylem has. */
+/* Defines one function. Its call has the traits of the one neighbourhood
+ * collective that xylem has. */
 #define LARGE(FUNCTION, PARAMETERS, NAME, LIKE, FORM, INFO, REQUEST)           \
     static int large_##FUNCTION PARAMETERS                                     \
     {                                                                          \

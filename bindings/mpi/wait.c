@@ -8,8 +8,8 @@
  *     functions finish operations that xylem has completed, while a thread of
  *     hook.c moves the data.
  *
- * Else the front leads to the library. The functions of MPI-4.1, which older
- * libraries lack, are always the binding's. */
+ * In all other cases the front leads to the library. The functions of MPI-4.1,
+ * which older libraries lack, are always the binding's. */
 #include <sched.h>
 
 #include "bindings/mpi/call.h"

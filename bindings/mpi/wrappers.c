@@ -33,7 +33,7 @@ static int call_make(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 
-/* One function: its name and parameters, the members of its xmpi_call_t. */
+/* Defines a function, by its name, parameters and members of xmpi_call_t. */
 #define FUNCTION(NAME, PARAMETERS, LIKE, COLL, LARGE, FORM, INFO, REQUEST)     \
     XMPI_EXPORTED int xmpi_##NAME PARAMETERS;                                  \
     int xmpi_##NAME PARAMETERS                                                 \

@@ -1,8 +1,7 @@
 /* Whether a spinning thread shares its core with other threads. The driver
  * tells this from the times of its idle turns alone: they are a few
- * microseconds apart, unless the system has run another thread in between. On
- * a shared core a spinning thread waits milliseconds for its next time slice,
- * even if its message has arrived; a thread that sleeps gets the core at once.
+ * microseconds apart, unless the system has run another thread in between. A
+ * thread on a crowded core sleeps at once (docs/inside/runtime.md).
  *
  *   idle turns   ...............|      |....|         |...|    |
  *   gaps                        1           2             3: crowded

@@ -11,8 +11,8 @@
  * entry may live. A rank that has announced its claim searches all entries of
  * the key. If it finds a live entry it gives its claim up and joins that entry.
  * If it finds another claim, the claim with the lower index wins: the rank
- * gives up its own claim or puts the other aside. Of two claims the later
- * announced one sees the earlier, and does not let both commit.
+ * gives up its own claim or puts the other aside. The later announced of two
+ * claims sees the earlier one, so at most one commits.
  *
  * The search reaches every such entry. Suppose a rival's entry lies beyond the
  * place where this search ended. The rival claimed it after that place had been

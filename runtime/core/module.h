@@ -28,13 +28,13 @@ typedef enum xyl_owner {
         return team->attached[number];                                         \
     }
 
-/* Functions may be NULL. A module builds on modules with lower numbers. It is
- * called after them when a context begins or joins, and before them when a
- * context ends, a team is made or ends, or ranks have died. */
+/* Functions may be NULL. A module builds on modules with lower numbers. Its
+ * functions are called after theirs when a context begins or joins, and before
+ * theirs when a context ends, a team is made or ends, or ranks have died. */
 typedef struct xyl_module {
     size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
     /* The context has its engine and its settings, but neither net nor ranks.
-     * It ends if this fails. */
+     * A failure ends the context. */
     xylem_status_t (*context_begins)(xylem_context_t *context);
     /* The ranks have met, and there is no team yet. */
     xylem_status_t (*context_joins)(xylem_context_t *context);

@@ -1,10 +1,9 @@
 /* Teams: ordered sets of ranks with a space of message tags of their own.
  *
- * A tag is (slot, source, sequence, segment); docs/inside/runtime.md says more:
+ * A tag is (slot, source, sequence, segment); see docs/inside/runtime.md:
  *   slot     14 bits  the team, as the receiver numbers it
- *   source   20 bits  the sender's rank in the team, and above it, in the bits
- *                     that a team of this size leaves free, the mark: a hash of
- *                     this call and all before. A message matches no other call
+ *   source   20 bits  the sender's rank, and above it, in the bits that a team
+ *                     of this size leaves free, the mark (xyl_team_mark)
  *   sequence 20 bits  the upper half is for calls with tags (tags.h)
  *   segment  10 bits  modulo 1024. All segments in flight on an edge lie within
  *                     two windows, and only every other one belongs to the edge
@@ -126,7 +125,8 @@ static inline uint64_t xyl_team_begin(xylem_team_t *team, uint32_t sequences)
     return atomic_fetch_add_explicit(&team->begun, sequences,
                                      memory_order_relaxed);
 }
-/* The mark of a call's messages; `past`: see history.h. */
+/* The mark of a call's messages, so that they match no other call: a hash of
+ * this call and all before (`past`, history.h). */
 static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
 {
     return past * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;

@@ -1,9 +1,6 @@
-/* Nodes that watch each other. If a node is off or cut off from the net, all
- * ranks learn of it, even ranks that only wait for its messages. One rank of
- * each node, its leader, has TCP connections to the leaders of a few other
- * nodes. The processes send nothing on them: the system sends keepalive probes,
- * and ends a connection whose other end does not answer. So a process that is
- * stopped or computes counts as alive, and watching delays no message.
+/* Nodes that watch each other (docs/inside/runtime.md, "How a death is seen").
+ * One rank of each node, its leader, has TCP connections to the leaders of a
+ * few other nodes, on which only the system sends: keepalive probes.
  *
  * The nodes form a ring. Neighbours in the ring have distant numbers, since
  * nodes of one switch or rack fail together. Each node connects to the next

@@ -373,7 +373,7 @@ static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
     else
         queue->last->next = work;
     queue->last = work;
-    /* Else the next poll begins the work, with copies that continue it. */
+    /* The next poll begins other works, with copies that continue them. */
     if (queue->begun == queue->ended)
         queue_begin(cuda, queue);
 }

@@ -8,7 +8,7 @@ template <class T> struct pair_t {
     int index;
 };
 
-/* Of equal values the one with the lower index counts. */
+/* The lower index counts if values are equal. */
 template <class P> static __device__ P first_of(P l, P r, bool is_before)
 {
     bool left = is_before || (l.value == r.value && l.index < r.index);
