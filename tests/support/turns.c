@@ -9,7 +9,8 @@
 #define NOBODY UINT32_MAX
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t
+    is_next[TURNS_ACTORS_MAX]; /* an actor waits for its own */
 static void (*acts)(uint32_t self);
 static uint32_t count, turn;
 static uint32_t present; /* bits */
@@ -21,13 +22,14 @@ static void hand_over(void)
     do
         turn = random_below(&chance, count);
     while ((present >> turn & 1) == 0);
-    pthread_cond_broadcast(&changed);
+    if (turn != own)
+        pthread_cond_signal(&is_next[turn]);
 }
 
 static void await_turn(void)
 {
     while (turn != own)
-        pthread_cond_wait(&changed, &lock);
+        pthread_cond_wait(&is_next[own], &lock);
 }
 
 int turns_pass(void)
@@ -69,8 +71,12 @@ void turns_run(uint32_t actors, uint64_t seed, void (*act)(uint32_t self))
     turn = random_below(&chance, actors);
     present = UINT32_MAX >> (TURNS_ACTORS_MAX - actors);
     for (i = 0; i < actors; i++)
+        pthread_cond_init(&is_next[i], NULL);
+    for (i = 0; i < actors; i++)
         if (pthread_create(&threads[i], NULL, actor, (void *)(uintptr_t)i) != 0)
             abort();
     for (i = 0; i < actors; i++)
         pthread_join(threads[i], NULL);
+    for (i = 0; i < actors; i++)
+        pthread_cond_destroy(&is_next[i]);
 }
