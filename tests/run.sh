@@ -149,17 +149,20 @@ stamp_of()
     printf '%s\n' "$root" "$(meson --version)" "$("$compiler" --version)" "$*"
 }
 
-# Configures build/NAME, again if it is of another version of anything.
+# Configures build/NAME, again if it is of another version of anything. Where
+# there is ccache, objects that any earlier folder had are not compiled again.
 configure()
 {
-    local name=$1 compiler=$2 folder=$root/build/$1 stamp cxx=g++
+    local name=$1 compiler=$2 folder=$root/build/$1 stamp cxx=g++ cache=
     shift 2
 
     [[ $compiler == clang ]] && cxx=clang++
+    ! command -v ccache >/dev/null || cache='ccache '
     stamp=$(stamp_of "$compiler" "$@")
     if [[ -f $folder/build.ninja ]]; then
         if [[ ! -f $folder/.stamp ]]; then
-            CC=$compiler CXX=$cxx meson setup --reconfigure "$folder" "$@" &&
+            CC=$cache$compiler CXX=$cache$cxx \
+                meson setup --reconfigure "$folder" "$@" &&
                 echo "$stamp" >"$folder/.stamp" && return 0
         elif [[ $stamp == "$(<"$folder/.stamp")" ]]; then
             ninja -C "$folder" build.ninja && return 0
@@ -167,7 +170,7 @@ configure()
         echo "build/$name does not fit any more; starting afresh"
     fi
     rm -rf "$folder"
-    CC=$compiler CXX=$cxx meson setup "$folder" "$@" &&
+    CC=$cache$compiler CXX=$cache$cxx meson setup "$folder" "$@" &&
         echo "$stamp" >"$folder/.stamp"
 }
 

@@ -23,7 +23,7 @@ build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
 mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
 docs_packages=(help2man man-db bash-completion)
 # llvm has the symbolizer that gives sanitizer reports their line numbers.
-test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy
+test_packages=("${mpi_packages[@]}" ccache clang clang-format clang-tidy
     libclang-rt-dev llvm valgrind shellcheck abigail-tools)
 demo_packages=("${mpi_packages[@]}" gnuplot-nox)
 bench_packages=("${demo_packages[@]}" hpcc mumps-test
