@@ -35,6 +35,31 @@ coll_measures()
     measures "$name" $sizes "$@" -c "$coll" "${bench_calls[@]}"
 }
 
+# colls_measured NAME LINES COLL...: of the last command, a line for each
+# collective; a barrier has one size.
+colls_measured()
+{
+    local name=$1 lines=$2 coll wanted good
+    shift 2
+    for coll; do
+        wanted=$lines good=no
+        [ "$coll" != barrier ] || wanted=1
+        [ "$code" -ne 0 ] || [ "$(grep -c \
+            "^xylem-result latency .* coll=$coll .* wrong=0$" "$out")" -ne \
+            "$wanted" ] || good=yes
+        report "$coll $name" $good
+    done
+}
+
+# all_measure NAME COMMAND...: all collectives in one job, as jobs begin slowly.
+all_measure()
+{
+    local name=$1
+    shift
+    attempt "$@" -c "$(IFS=, && echo "${bench_colls[*]}")" "${bench_calls[@]}"
+    colls_measured "$name" $bench_sizes "${bench_colls[@]}"
+}
+
 # Prints the algorithms of a collective, one per line, without ":K".
 algorithms_of()
 {
@@ -44,13 +69,11 @@ algorithms_of()
 
 test_bench_ranks()
 {
-    local ranks coll
+    local ranks
     for ranks in 1 2 3 4 5; do
         [ "$set" = all ] || [ $ranks -eq 3 ] || continue
-        for coll in "${bench_colls[@]}"; do
-            coll_measures "$coll on $ranks" "$coll" "$run" -n $ranks \
-                "$programs/xylem-bench" --root $((ranks - 1))
-        done
+        all_measure "on $ranks" "$run" -n $ranks "$programs/xylem-bench" \
+            --root $((ranks - 1))
     done
 }
 
@@ -58,10 +81,7 @@ test_bench_modes()
 {
     local mode coll good
     for mode in nonblocking persistent; do
-        for coll in "${bench_colls[@]}"; do
-            coll_measures "$mode $coll on 3" "$coll" "$run" -n 3 \
-                "$programs/xylem-bench" --mode $mode
-        done
+        all_measure "$mode on 3" "$run" -n 3 "$programs/xylem-bench" --mode $mode
     done
     coll_measures "back to back" alltoall "$run" -n 3 "$programs/xylem-bench" \
         --back-to-back
@@ -86,35 +106,55 @@ test_bench_modes()
         --impl blocking
 }
 
+# one_by_algorithm COLL ALGORITHM RANKS COMMAND...: runs, or says why not.
+one_by_algorithm()
+{
+    local coll=$1 name=$2 ranks=$3
+    shift 3
+    attempt "$@" -c "$coll"
+    if [ "$code" -eq 2 ] && [ "$ranks" -eq 3 ] &&
+        grep -q 'this algorithm needs' "$err"; then
+        report "$coll $name on 3 is refused" yes
+    elif [ "$code" -eq 2 ] &&
+        grep -q 'needs buffers in memory of GPUs' "$err"; then
+        report "$coll $name on $ranks is refused" yes
+    elif [ "$code" -eq 1 ] && [[ $name == node_* ]] &&
+        grep -q "algorithm $name \(needs\|takes\|combines\|is no\)" "$err"; then
+        report "$coll $name on $ranks is refused, as it lacks something" yes
+    else
+        colls_measured "$name on $ranks" 7 "$coll"
+    fi
+}
+
 # What is listed can be asked for; what does not fit three ranks says so, and so
 # does what lacks something in the memory of a node. Levels are those of two nodes.
+# An algorithm does its collectives in one job, unless one of them is refused.
 test_bench_algorithms()
 {
-    local coll name ranks nodes
+    local coll name ranks nodes command list
+    local -A colls_of=()
     for coll in "${bench_colls[@]}"; do
         for name in $(algorithms_of "$coll"); do
+            colls_of[$name]+=" $coll"
+        done
+    done
+    for name in $(printf '%s\n' "${!colls_of[@]}" | sort); do
+        read -ra list <<<"${colls_of[$name]}"
+        for ranks in 4 3; do
+            [ "$set" = all ] || [ $ranks -eq 4 ] || continue
+            [[ $name != node_* || $ranks -eq 4 ]] || continue
             nodes=1
             [ "$name" != han ] || nodes=2
-            for ranks in 4 3; do
-                [ "$set" = all ] || [ $ranks -eq 4 ] || continue
-                [[ $name != node_* || $ranks -eq 4 ]] || continue
-                attempt "$run" -n $ranks --nodes $nodes \
-                    "$programs/xylem-bench" -c "$coll" --algorithm "$name" \
-                    -b 64 -e 4K -n 2 --warmup 1 --buffers 2 --check --lines
-                if [ "$code" -eq 2 ] && [ $ranks -eq 3 ] &&
-                    grep -q 'this algorithm needs' "$err"; then
-                    report "$coll $name on 3 is refused" yes
-                elif [ "$code" -eq 2 ] &&
-                    grep -q 'needs buffers in memory of GPUs' "$err"; then
-                    report "$coll $name on $ranks is refused" yes
-                elif [ "$code" -eq 1 ] && [[ $name == node_* ]] &&
-                    grep -q "algorithm $name \(needs\|takes\|combines\|is no\)" "$err"; then
-                    report "$coll $name on $ranks is refused, as it lacks something" yes
-                elif [ "$code" -eq 0 ] && grep -q ' wrong=0$' "$out"; then
-                    report "$coll $name on $ranks" yes
-                else
-                    report "$coll $name on $ranks" no
-                fi
+            command=("$run" -n $ranks --nodes $nodes
+                "$programs/xylem-bench" --algorithm "$name" -b 64 -e 4K -n 2
+                --warmup 1 --buffers 2 --check --lines)
+            attempt "${command[@]}" -c "$(IFS=, && echo "${list[*]}")"
+            if [ "$code" -eq 0 ]; then
+                colls_measured "$name on $ranks" 7 "${list[@]}"
+                continue
+            fi
+            for coll in "${list[@]}"; do
+                one_by_algorithm "$coll" "$name" $ranks "${command[@]}"
             done
         done
     done
@@ -174,17 +214,15 @@ test_bench_refusals()
 # mpi_measures NAME COMMAND...
 mpi_measures()
 {
-    local name=$1 coll
+    local name=$1
     shift
     if ! command -v "$1" >/dev/null ||
         [ ! -x "$programs/xylem-mpi-driver-$name" ]; then
         skip "$name" "it is not installed"
         return
     fi
-    for coll in "${bench_colls[@]}"; do
-        coll_measures "$name: $coll on 3" "$coll" "$@" -n 3 \
-            "$programs/xylem-mpi-driver-$name" --root 2
-    done
+    all_measure "on 3 by $name" "$@" -n 3 "$programs/xylem-mpi-driver-$name" \
+        --root 2
     coll_measures "$name: nonblocking alltoallw on 3" alltoallw "$@" -n 3 \
         "$programs/xylem-mpi-driver-$name" --mode nonblocking
 }

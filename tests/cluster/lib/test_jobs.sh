@@ -5,31 +5,26 @@ colls=(bcast reduce allreduce barrier gather gatherv scatter scatterv allgather
     allgatherv alltoall alltoallv alltoallw reduce_scatter
     reduce_scatter_block scan exscan)
 
-# measures NAME SIZES COMMAND...: xylem-bench finds as many sizes correct.
-measures()
+# colls_measure NAME BEGIN END SIZES "COLL..." COMMAND...: several collectives, in
+# one job; a barrier has one size.
+colls_measure()
 {
-    local name=$1 sizes=$2 good=no
-    shift 2
-
-    attempt "$@"
-    ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
-    if ((code == 0)) &&
-        (($(grep -c '^xylem-result latency .* wrong=0$' "$out") == sizes))
-    then
-        good=yes
-    fi
-    report "$name" $good
-}
-
-# coll_measures NAME COLL BEGIN END SIZES COMMAND...
-coll_measures()
-{
-    local name=$1 coll=$2 begin=$3 end=$4 sizes=$5
+    local name=$1 begin=$2 end=$3 sizes=$4 list coll wanted good
+    read -ra list <<<"$5"
     shift 5
 
-    [[ $coll != barrier ]] || sizes=1
-    measures "$name" "$sizes" "$@" -c "$coll" -b "$begin" -e "$end" -i 1 \
+    attempt "$@" -c "$(IFS=, && echo "${list[*]}")" -b "$begin" -e "$end" -i 1 \
         --warmup 1 --buffers 2 --check --lines
+    for coll in "${list[@]}"; do
+        ((code != 77)) || { skip "$coll $name" "$(cat "$err")"; continue; }
+        good=no
+        wanted=$sizes
+        [[ $coll != barrier ]] || wanted=1
+        ((code != 0)) || (($(grep -c \
+            "^xylem-result latency .* coll=$coll .* wrong=0$" "$out") != \
+            wanted)) || good=yes
+        report "$coll $name" $good
+    done
 }
 
 # Algorithms that know nodes, one per line, without ":K"; also `node` itself.
@@ -39,33 +34,26 @@ node_algorithms_of()
         sed -n '/node\|level/s/^  \([a-z_]*\).*/\1/p'
 }
 
-# bench_all NAME ROOT BEGIN END SIZES COMMAND...: every collective as chosen.
-bench_all()
-{
-    local name=$1 root=$2 begin=$3 end=$4 sizes=$5 coll
-    shift 5
-
-    for coll in "${colls[@]}"; do
-        coll_measures "$coll on $name" "$coll" "$begin" "$end" "$sizes" \
-            "$@" "$bench/xylem-bench" --root "$root"
-    done
-}
-
-# bench_nodes NAME COMMAND...: and by the algorithms that know nodes, other than
+# bench_nodes NAME COMMAND...: by each algorithm that knows nodes, other than
 # those for ranks of one node and for memory of GPUs.
 bench_nodes()
 {
     local name=$1 coll algorithm list
+    local -A colls_of=()
     shift
 
     for coll in "${colls[@]}"; do
         list=$(node_algorithms_of "$coll")
         [[ -n $list ]] || holds "$coll has algorithms that know nodes" false
         for algorithm in $list; do
-            [[ $algorithm != node* && $algorithm != cuda_* ]] || continue
-            coll_measures "$coll by $algorithm on $name" "$coll" 64 4K 7 \
-                "$@" "$bench/xylem-bench" --root 1 --algorithm "$algorithm"
+            [[ $algorithm == node* || $algorithm == cuda_* ]] ||
+                colls_of[$algorithm]+=" $coll"
         done
+    done
+    for algorithm in "${!colls_of[@]}"; do
+        colls_measure "by $algorithm on $name" 64 4K 7 \
+            "${colls_of[$algorithm]}" "$@" "$bench/xylem-bench" --root 1 \
+            --algorithm "$algorithm"
     done
 }
 
@@ -124,8 +112,10 @@ test_collectives()
         "$tests/calls" late 1
     gives "teams" 0 "${uneven[@]}" "$tests/collectives" teams 50
     long_cables "${even[@]}" "$tests/calls" flight 4
-    bench_all "four nodes of two" 5 8 64K 14 "${even[@]}"
-    bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"
+    colls_measure "on four nodes of two" 8 64K 14 "${colls[*]}" "${even[@]}" \
+        "$bench/xylem-bench" --root 5
+    colls_measure "on uneven nodes, mixed" 1K 1K 1 "${colls[*]}" "${uneven[@]}" \
+        "${mixed[@]}" "$bench/xylem-bench" --root 3
     bench_nodes "four nodes of two" "${even[@]}"
     bench_nodes "uneven nodes" "${uneven[@]}"
     noise_measures "mpirun: noise" "bash $run run -p 2"
@@ -297,7 +287,7 @@ test_death()
 test_slurm()
 {
     local srun=(bash "$here/slurm.sh" run -N 4 --ntasks-per-node=2 --quiet)
-    local coll round
+    local round
 
     need_cluster 4
     attempt bash "$here/slurm.sh" up
@@ -313,13 +303,11 @@ test_slurm()
     gives "srun: four nodes of two" 0 "${srun[@]}" "$tests/cluster/places" 4
     # A rank that left too early used to be taken for dead.
     for round in 1 2 3 4; do
-        coll_measures "srun: the end, round $round" reduce 1M 1M 1 \
+        colls_measure "by srun, the end of round $round" 1M 1M 1 reduce \
             "${srun[@]}" "$bench/xylem-bench"
     done
-    for coll in "${colls[@]}"; do
-        coll_measures "srun: $coll" "$coll" 8 64K 14 "${srun[@]}" \
-            "$bench/xylem-bench" --root 7
-    done
+    colls_measure "by srun" 8 64K 14 "${colls[*]}" "${srun[@]}" \
+        "$bench/xylem-bench" --root 7
     gives "srun: all roots" 0 "${srun[@]}" "$tests/calls" roots 64
     gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/calls" roots 64
     noise_measures "srun: noise" \
