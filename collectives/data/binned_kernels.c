@@ -584,51 +584,43 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Makes sums of both operands by `make`, and numbers of these by `value`. */
-typedef struct ending {
-    size_t result_bytes, left_bytes, right_bytes; /* of an element */
-    xyl_kernel_fn make, value;
-} ending_t;
-
-static void end_by_blocks(const ending_t *ending, void *result,
-                          const void *left, const void *right, size_t count)
+/* Makes sums of both operands, whose elements have so many bytes, by `make`,
+ * and numbers of these. */
+static void end_by_blocks(xyl_kernel_fn make, size_t left_bytes,
+                          size_t right_bytes, void *result, const void *left,
+                          const void *right, size_t count)
 {
-    raw_t sums[WORDS * BLOCK];
+    raw_t sums[WORDS * BLOCK], *to = result;
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
         block = block_of(count, done);
-        ending->make(sums, (const char *)left + done * ending->left_bytes,
-                     (const char *)right + done * ending->right_bytes, block);
-        ending->value((char *)result + done * ending->result_bytes, sums, NULL,
-                      block);
+        make(sums, (const char *)left + done * left_bytes,
+             (const char *)right + done * right_bytes, block);
+        value_block(to + done, sums, block);
     }
 }
 
-#define END(what, name, element_bytes, left_bytes, right_bytes, make)          \
-    static void what##_##name(void *result, const void *left,                  \
-                              const void *right, size_t count)                 \
-    {                                                                          \
-        const ending_t ending = {element_bytes, left_bytes, right_bytes, make, \
-                                 value_##name};                                \
-                                                                               \
-        end_by_blocks(&ending, result, left, right, count);                    \
-    }
+static void collect_real(void *result, const void *left, const void *right,
+                         size_t count)
+{
+    end_by_blocks(add_real, sizeof(packed_t), sizeof(word_t), result, right,
+                  left, count);
+}
 
-#define ENDS(name, element_bytes)                                              \
-    static void collect_##name(void *result, const void *left,                 \
-                               const void *right, size_t count)                \
-    {                                                                          \
-        const ending_t ending = {element_bytes, sizeof(packed_t),              \
-                                 element_bytes, add_##name, value_##name};     \
-                                                                               \
-        end_by_blocks(&ending, result, right, left, count);                    \
-    }                                                                          \
-    END(collect_two, name, element_bytes, element_bytes, element_bytes,        \
-        add_two_##name)                                                        \
-    END(total, name, element_bytes, sizeof(packed_t), sizeof(packed_t),        \
-        merge_real)
-ENDS(real, sizeof(word_t))
+static void collect_two_real(void *result, const void *left, const void *right,
+                             size_t count)
+{
+    end_by_blocks(add_two_real, sizeof(word_t), sizeof(word_t), result, left,
+                  right, count);
+}
+
+static void total_real(void *result, const void *left, const void *right,
+                       size_t count)
+{
+    end_by_blocks(merge_real, sizeof(packed_t), sizeof(packed_t), result, left,
+                  right, count);
+}
 
 /* ---- complex numbers: twice as many ---- */
 
@@ -667,72 +659,67 @@ CONVERSION(bits_of_bfloat16, raw_t *to, const uint16_t *from,
 CONVERSION(bfloat16_of_bits, uint16_t *to, const raw_t *from,
            (uint16_t)(xyl_bfloat16_round(xyl_float_of_bits(from[i])) >> 16))
 
-/* merge is that of float32. */
-#define HALF(name)                                                             \
-    static void deposit_##name(void *result, const void *left,                 \
-                               const void *right, size_t count)                \
-    {                                                                          \
-        raw_t *to = result, block[BLOCK];                                      \
-        const uint16_t *numbers = left;                                        \
-        size_t done, now;                                                      \
-                                                                               \
-        for (done = 0; done < count; done += BLOCK) {                          \
-            now = block_of(count, done);                                       \
-            bits_of_##name(block, numbers + done, now);                        \
-            deposit_real(to + WORDS * done, block, right, now);                \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    static void add_##name(void *result, const void *left, const void *right,  \
-                           size_t count)                                       \
-    {                                                                          \
-        raw_t *to = result, block[BLOCK];                                      \
-        const raw_t *sums = left;                                              \
-        const uint16_t *numbers = right;                                       \
-        size_t done, now;                                                      \
-                                                                               \
-        for (done = 0; done < count; done += BLOCK) {                          \
-            now = block_of(count, done);                                       \
-            bits_of_##name(block, numbers + done, now);                        \
-            add_block(to + WORDS * done, sums + WORDS * done, block, now);     \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    static void value_##name(void *result, const void *left,                   \
-                             const void *right, size_t count)                  \
-    {                                                                          \
-        raw_t block[BLOCK];                                                    \
-        const raw_t *sums = left;                                              \
-        uint16_t *to = result;                                                 \
-        size_t done, now;                                                      \
-                                                                               \
-        (void)right;                                                           \
-        for (done = 0; done < count; done += BLOCK) {                          \
-            now = block_of(count, done);                                       \
-            value_block(block, sums + WORDS * done, now);                      \
-            name##_of_bits(to + done, block, now);                             \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    static void add_two_##name(void *result, const void *left,                 \
-                               const void *right, size_t count)                \
-    {                                                                          \
-        raw_t block[BLOCK], sums[WORDS * BLOCK], *to = result;                 \
-        const uint16_t *l = left, *r = right;                                  \
-        size_t done, now;                                                      \
-                                                                               \
-        for (done = 0; done < count; done += BLOCK) {                          \
-            now = block_of(count, done);                                       \
-            bits_of_##name(block, l + done, now);                              \
-            deposit_block(sums, block, now);                                   \
-            bits_of_##name(block, r + done, now);                              \
-            add_block(to + WORDS * done, sums, block, now);                    \
-        }                                                                      \
+/* How a kernel of float32 works on numbers of 16 bits: elements of a kernel's
+ * result and operands that have 2 bytes are converted, the others are sums. */
+typedef struct halves {
+    void (*widen)(raw_t *to, const uint16_t *from, size_t count);
+    void (*narrow)(uint16_t *to, const raw_t *from, size_t count);
+    xyl_kernel_fn kernel;
+    size_t result_bytes, left_bytes, right_bytes; /* of an element */
+} halves_t;
+
+static const void *widened(const halves_t *halves, const void *operand,
+                           size_t bytes, size_t done, size_t now, raw_t *block)
+{
+    if (bytes == 0) /* there is no such operand */
+        return NULL;
+    if (bytes != sizeof(uint16_t))
+        return (const char *)operand + done * bytes;
+    halves->widen(block, (const uint16_t *)operand + done, now);
+    return block;
+}
+
+static void halves_run(const halves_t *halves, void *result, const void *left,
+                       const void *right, size_t count)
+{
+    int is_narrow = halves->result_bytes == sizeof(uint16_t);
+    raw_t l[BLOCK], r[BLOCK], block[BLOCK];
+    size_t done, now;
+
+    for (done = 0; done < count; done += BLOCK) {
+        char *to = (char *)result + done * halves->result_bytes;
+        now = block_of(count, done);
+        halves->kernel(
+            is_narrow ? (void *)block : to,
+            widened(halves, left, halves->left_bytes, done, now, l),
+            widened(halves, right, halves->right_bytes, done, now, r), now);
+        if (is_narrow)
+            halves->narrow((uint16_t *)(void *)to, block, now);
     }
-HALF(float16)
-HALF(bfloat16)
-ENDS(float16, sizeof(uint16_t))
-ENDS(bfloat16, sizeof(uint16_t))
+}
+
+#define HALF(name, function, result_bytes, left_bytes, right_bytes)            \
+    static void function##_##name(void *result, const void *left,              \
+                                  const void *right, size_t count)             \
+    {                                                                          \
+        const halves_t halves = {bits_of_##name,  name##_of_bits,              \
+                                 function##_real, result_bytes,                \
+                                 left_bytes,      right_bytes};                \
+                                                                               \
+        halves_run(&halves, result, left, right, count);                       \
+    }
+
+/* merge is that of float32. */
+#define HALVES(name)                                                           \
+    HALF(name, deposit, sizeof(packed_t), 2, 0)                                \
+    HALF(name, add, sizeof(packed_t), sizeof(packed_t), 2)                     \
+    HALF(name, add_two, sizeof(packed_t), 2, 2)                                \
+    HALF(name, value, 2, sizeof(packed_t), 0)                                  \
+    HALF(name, collect, 2, 2, sizeof(packed_t))                                \
+    HALF(name, collect_two, 2, 2, 2)                                           \
+    HALF(name, total, 2, sizeof(packed_t), sizeof(packed_t))
+HALVES(float16)
+HALVES(bfloat16)
 #endif
 
 /* ---- the table ---- */
