@@ -469,13 +469,6 @@ static int directory_make(xyl_server_t *server)
     return 0;
 }
 
-static void directory_remove(const xyl_server_t *server)
-{
-    if (server->directory[0] != '\0')
-        xyl_folder_remove(server->directory);
-    xyl_keeper_leave();
-}
-
 static int library_init(xyl_server_t *server)
 {
     pmix_info_t *infos = NULL;
@@ -550,7 +543,9 @@ void xyl_server_stop(xyl_server_t *server)
 {
     if (server == NULL)
         return;
-    directory_remove(server);
+    if (server->directory[0] != '\0')
+        xyl_folder_remove(server->directory);
+    xyl_keeper_leave();
     /* PMIx ends with the process and may call back until then, on its thread:
      * PMIx_server_finalize (4.2.2) frees a fence that ranks have left open, but
      * not the timer of its time limit, and then uses that timer. */

@@ -53,11 +53,6 @@ static uint32_t place_of_rank(uint32_t rank, uint32_t shift, uint32_t ranks)
     return rank >= shift ? rank - shift : rank + (ranks - shift);
 }
 
-static uint32_t rank_of_place(uint32_t place, uint32_t shift, uint32_t ranks)
-{
-    return place < ranks - shift ? place + shift : place - (ranks - shift);
-}
-
 uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
                          uint32_t rank, uint32_t root)
 {
@@ -70,7 +65,7 @@ uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
         return XYL_TREE_NONE;
     place = shape.tree->parent(&args, place_of_rank(rank, shift, ranks));
     assert(place < ranks);
-    return rank_of_place(place, shift, ranks);
+    return place < ranks - shift ? place + shift : place - (ranks - shift);
 }
 
 uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,

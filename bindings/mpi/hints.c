@@ -134,25 +134,19 @@ xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
     return status;
 }
 
-/* Deletes a key as often as it is there: some MPI libraries keep keys that they
- * do not know, even several times each. */
-static void key_delete(MPI_Info info, const char *key)
-{
-    char said[SAID_BYTES];
-    int found = 0;
-
-    while (xmpi_host.Info_get(info, key, SAID_BYTES - 1, said, &found) ==
-               MPI_SUCCESS &&
-           found && xmpi_host.Info_delete(info, key) == MPI_SUCCESS)
-        ;
-}
-
 void xmpi_hints_tell(const xmpi_hints_t *hints, MPI_Info info)
 {
     int key;
+    char said[SAID_BYTES];
+    int found = 0;
 
     for (key = 0; key < KEYS; key++) {
-        key_delete(info, keys[key]);
+        /* Deletes a key as often as it is there: some MPI libraries keep keys
+         * that they do not know, even several times each. */
+        while (xmpi_host.Info_get(info, keys[key], SAID_BYTES - 1, said,
+                                  &found) == MPI_SUCCESS &&
+               found && xmpi_host.Info_delete(info, keys[key]) == MPI_SUCCESS)
+            ;
         if (hints != NULL && hints->said[key][0] != '\0')
             xmpi_host.Info_set(info, keys[key], hints->said[key]);
     }

@@ -294,13 +294,6 @@ void xmpi_op_drop(xmpi_op_t *op)
     pthread_mutex_unlock(&pairs_lock);
 }
 
-static void op_forget_type(const xmpi_type_t *type)
-{
-    pthread_mutex_lock(&pairs_lock);
-    pairs_forget(MPI_OP_NULL, type);
-    pthread_mutex_unlock(&pairs_lock);
-}
-
 int xmpi_op_code(const xmpi_op_t *op)
 {
     return op == NULL ? MPI_SUCCESS
@@ -349,6 +342,8 @@ int xmpi_Type_free(MPI_Datatype *handle)
 
     if (type == NULL)
         return xmpi_host.Type_free(handle);
-    op_forget_type(type);
+    pthread_mutex_lock(&pairs_lock);
+    pairs_forget(MPI_OP_NULL, type);
+    pthread_mutex_unlock(&pairs_lock);
     return xmpi_type_leave(type, handle);
 }

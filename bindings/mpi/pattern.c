@@ -85,16 +85,6 @@ static int recipe_read(MPI_Datatype handle, xmpi_recipe_t *r)
            contents_read(handle, &has, r);
 }
 
-static void recipe_drop(xmpi_recipe_t *r)
-{
-    size_t i;
-
-    for (i = 0; i < r->types_count; i++)
-        xmpi_type_give_back(&r->types[i]);
-    free(r->numbers);
-    free(r->types);
-}
-
 /* ---- where a type's parts lie ---- */
 
 static int pattern_take(xmpi_pattern_t *p, size_t repetitions, size_t rows)
@@ -311,9 +301,14 @@ int xmpi_pattern_read(MPI_Datatype handle, xmpi_recipe_t *r, xmpi_pattern_t *p)
 
 void xmpi_pattern_drop(xmpi_recipe_t *r, xmpi_pattern_t *p)
 {
+    size_t i;
+
     free(p->repetitions);
     free(p->rows);
-    recipe_drop(r);
+    for (i = 0; i < r->types_count; i++)
+        xmpi_type_give_back(&r->types[i]);
+    free(r->numbers);
+    free(r->types);
 }
 
 /* Types nest, as deep as the program has made them.

@@ -345,16 +345,6 @@ static int is_seen_often(MPI_Datatype handle)
     return (seen & 255) == SIGHTS_MAX;
 }
 
-/* Forgets the count, as another type may get the same handle next. */
-static void sights_forget(MPI_Datatype handle)
-{
-    _Atomic uint64_t *word = sights_of(handle);
-
-    if ((atomic_load_explicit(word, memory_order_relaxed) & ~UINT64_C(255)) ==
-        sights_key(handle))
-        atomic_store_explicit(word, 0, memory_order_relaxed);
-}
-
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
 {
     xmpi_type_t *type = type_named(handle);
@@ -376,11 +366,15 @@ xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
 xmpi_type_t *xmpi_type_goes(MPI_Datatype handle)
 {
     xmpi_type_t *type;
+    _Atomic uint64_t *word = sights_of(handle);
 
     if (keyval == MPI_KEYVAL_INVALID || handle == MPI_DATATYPE_NULL ||
         type_named(handle) != NULL)
         return NULL;
-    sights_forget(handle);
+    /* Forgets the count, as another type may get the same handle next. */
+    if ((atomic_load_explicit(word, memory_order_relaxed) & ~UINT64_C(255)) ==
+        sights_key(handle))
+        atomic_store_explicit(word, 0, memory_order_relaxed);
     type_kept(handle, &type);
     return type;
 }

@@ -255,18 +255,13 @@ static void windows_give_back(const xyl_board_t *board)
     }
 }
 
-static void note_furthest(const xyl_board_t *board)
+void xyl_board_destroy(xyl_board_t *board)
 {
     uint64_t seen = xyl_board_get(board, furthest(board));
 
     while (seen < board->next &&
            !xyl_seats_swap(&board->seats, furthest(board), &seen, board->next))
         continue; /* another seat has left */
-}
-
-void xyl_board_destroy(xyl_board_t *board)
-{
-    note_furthest(board);
     if (xyl_seats_add(&board->seats, left_count(board)) == board->seats.count)
         windows_give_back(board);
     board->seats.shm->ops->detach(board->seats.shm, board->key);

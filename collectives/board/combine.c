@@ -139,15 +139,6 @@ static xyl_sum_next_t combine_pass(const xyl_combine_piece_t *piece,
     return XYL_SUM_STEP;
 }
 
-static xyl_sum_next_t combine_begin(const xyl_combine_piece_t *piece,
-                                    uint64_t ready, xyl_combine_t *combine)
-{
-    assert(piece->segments != 0 && piece->segments <= XYL_COMBINE_SEGMENTS);
-    combine->segment = piece->first;
-    combine->state = XYL_COMBINE_PASS;
-    return combine_pass(piece, ready, combine);
-}
-
 static void combine_look(const xyl_combine_piece_t *piece,
                          xyl_combine_t *combine)
 {
@@ -213,7 +204,10 @@ xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
 {
     switch (combine->state) {
     case XYL_COMBINE_FRESH:
-        return combine_begin(piece, ready, combine);
+        assert(piece->segments != 0 && piece->segments <= XYL_COMBINE_SEGMENTS);
+        combine->segment = piece->first;
+        combine->state = XYL_COMBINE_PASS;
+        return combine_pass(piece, ready, combine);
     case XYL_COMBINE_PASS:
         return combine_pass(piece, ready, combine);
     case XYL_COMBINE_LOOK:

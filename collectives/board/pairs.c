@@ -97,23 +97,10 @@ static _Atomic uint64_t *node_above(const xyl_pairs_piece_t *piece,
     return &piece->words->nodes[number];
 }
 
-static void at_own_leaf(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
-{
-    pairs->level = 0;
-    pairs->index = piece->place;
-    rise(piece, pairs);
-}
-
 static void keep_place(xyl_pairs_t *pairs)
 {
     pairs->levels[pairs->segment] = (uint8_t)pairs->level;
     pairs->indexes[pairs->segment] = (uint16_t)pairs->index;
-}
-
-static void at_what_was_put(xyl_pairs_t *pairs)
-{
-    pairs->level = pairs->levels[pairs->segment];
-    pairs->index = pairs->indexes[pairs->segment];
 }
 
 static int is_at_top(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs)
@@ -439,7 +426,8 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         pairs->tend, pairs->has_swept ? own_share(piece) : 0);
     bit = bit_of(pairs->segment);
     pairs->tend &= ~bit;
-    at_what_was_put(pairs);
+    pairs->level = pairs->levels[pairs->segment];
+    pairs->index = pairs->indexes[pairs->segment];
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
     if (seen == node_value(piece, TAKEN)) {
@@ -478,7 +466,9 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     uint64_t seen;
 
     pairs->segment = next_to_add(piece, pairs);
-    at_own_leaf(piece, pairs);
+    pairs->level = 0;
+    pairs->index = piece->place;
+    rise(piece, pairs);
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
     if (!pairs_is_of(piece, seen) ||

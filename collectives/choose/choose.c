@@ -339,7 +339,7 @@ static xylem_status_t problem_outline(xylem_team_t *team,
                                       xyl_way_t way, int is_commutative,
                                       xyl_problem_t *problem)
 {
-    const xyl_group_t all = {team->size, team->rank, NULL};
+    const xyl_group_t all = xyl_team_all(team);
 
     xyl_call_outline(team, args, way, is_commutative, problem);
     problem->in_arrival_order =

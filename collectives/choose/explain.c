@@ -5,7 +5,6 @@
 
 #include "collectives/choose/fit.h"
 #include "collectives/data/description.h"
-#include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 
 enum {

@@ -4,7 +4,6 @@
 
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
-#include "collectives/data/op.h"
 #include "collectives/stages/edge.h"
 
 enum {

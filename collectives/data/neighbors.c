@@ -9,7 +9,7 @@
 
 static int edges_compare(const void *a, const void *b)
 {
-    const xyl_edge_t *one = a, *other = b;
+    const xyl_neighbor_t *one = a, *other = b;
 
     if (one->step != other->step)
         return one->step < other->step ? -1 : 1;
@@ -17,7 +17,7 @@ static int edges_compare(const void *a, const void *b)
 }
 
 static xylem_status_t edges_find(const xyl_problem_t *problem, int are_sources,
-                                 xyl_edges_t *edges)
+                                 xyl_neighbor_list_t *edges)
 {
     uint32_t ranks = problem->ranks, peer, i;
 
@@ -35,16 +35,16 @@ static xylem_status_t edges_find(const xyl_problem_t *problem, int are_sources,
                             " ranks, and UINT32_MAX is nobody",
                             edges->name, i, peer, ranks);
         edges->sorted[edges->known++] =
-            (xyl_edge_t){(are_sources ? problem->rank + ranks - peer
-                                      : peer + ranks - problem->rank) %
-                             ranks,
-                         i};
+            (xyl_neighbor_t){(are_sources ? problem->rank + ranks - peer
+                                          : peer + ranks - problem->rank) %
+                                 ranks,
+                             i};
     }
     qsort(edges->sorted, edges->known, sizeof *edges->sorted, edges_compare);
     return XYLEM_OK;
 }
 
-static int edges_have_own(const xyl_edges_t *edges)
+static int edges_have_own(const xyl_neighbor_list_t *edges)
 {
     return edges->known != 0 && edges->sorted[0].step == 0;
 }

@@ -11,21 +11,21 @@
 #include "collectives/data/problem.h"
 
 /* An edge of this rank, which is entry `index` of the list that names it. */
-typedef struct xyl_edge {
+typedef struct xyl_neighbor {
     uint32_t step; /* in the order above; 0: to itself */
     uint32_t index;
-} xyl_edge_t;
+} xyl_neighbor_t;
 
-typedef struct xyl_edges {
+typedef struct xyl_neighbor_list {
     const char *name;      /* of the list */
     const uint32_t *peers; /* the list, borrowed from the call */
     uint32_t count;
-    xyl_edge_t *sorted; /* [known]; equal ones by index */
-    uint32_t known;     /* entries other than nobody */
-} xyl_edges_t;
+    xyl_neighbor_t *sorted; /* [known]; equal ones by index */
+    uint32_t known;         /* entries other than nobody */
+} xyl_neighbor_list_t;
 
 typedef struct xyl_neighbors {
-    xyl_edges_t destinations, sources;
+    xyl_neighbor_list_t destinations, sources;
     uint64_t sent, received; /* bytes of a block, packed */
 } xyl_neighbors_t;
 
@@ -38,13 +38,15 @@ xylem_status_t xyl_neighbors_find(const xyl_problem_t *problem,
 void xyl_neighbors_fini(xyl_neighbors_t *neighbors);
 
 /* 1: edge i of the order is not the same as the one before. */
-static inline int xyl_neighbors_is_new(const xyl_edges_t *edges, uint32_t i)
+static inline int xyl_neighbors_is_new(const xyl_neighbor_list_t *edges,
+                                       uint32_t i)
 {
     return i == 0 || edges->sorted[i - 1].step != edges->sorted[i].step;
 }
 
 /* The rank at the other end of edge i. */
-static inline uint32_t xyl_neighbors_peer(const xyl_edges_t *edges, uint32_t i)
+static inline uint32_t xyl_neighbors_peer(const xyl_neighbor_list_t *edges,
+                                          uint32_t i)
 {
     return edges->peers[edges->sorted[i].index];
 }

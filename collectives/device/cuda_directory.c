@@ -170,30 +170,23 @@ static char *room_now(directory_stage_t *directory, uint64_t at)
     return room == NULL ? NULL : room + at;
 }
 
-/* Ends a copy that cannot begin, by an event with an error. */
-static void begin_nothing(directory_stage_t *directory, const xyl_copy_t *copy)
-{
-    xyl_work_t *work = &directory->works[copy->kind].work;
-
-    work->event.status = xyl_device_unopened(directory->plan);
-    xyl_fifo_push(directory->plan->exec->ready, &work->event);
-}
-
 static void begin_move(directory_stage_t *directory, const xyl_copy_t *copy,
                        char *to, const char *from)
 {
     xyl_device_plan_t *plan = directory->plan;
+    xyl_work_t *work = &directory->works[copy->kind].work;
     xyl_cuda_moves_t *moves = &directory->task[copy->kind].does.moves;
 
     if (to == NULL || from == NULL) {
-        begin_nothing(directory, copy);
+        /* Ends a copy that cannot begin, by an event with an error. */
+        work->event.status = xyl_device_unopened(plan);
+        xyl_fifo_push(plan->exec->ready, &work->event);
         return;
     }
     moves->count = 1;
     moves->blocks = 0;
     moves->move[0] = (xyl_cuda_move_t){to, from, copy->bytes};
-    xyl_cuda_move_begin(plan->exec, &directory->works[copy->kind].work,
-                        plan->device, moves);
+    xyl_cuda_move_begin(plan->exec, work, plan->device, moves);
 }
 
 static void begin_combine(directory_stage_t *directory)
@@ -359,13 +352,6 @@ static void directory_ready(xyl_stage_t *stage, uint64_t index)
         xyl_stage_complete(stage);
 }
 
-static void directory_bind(xyl_stage_t *stage, const void *reads, void *writes)
-{
-    (void)stage;
-    (void)reads;
-    (void)writes;
-}
-
 static void directory_describe(const xyl_stage_t *stage, char *text,
                                size_t bytes)
 {
@@ -382,7 +368,6 @@ static const xyl_stage_ops_t directory_ops = {
     .start = directory_start,
     .segment_ready = directory_ready,
     .cancel = directory_cancel,
-    .bind = directory_bind,
     .describe = directory_describe,
 };
 

@@ -10,7 +10,6 @@
 #include "collectives/device/reach.h"
 #include "collectives/device/staging.h"
 #include "collectives/device/team.h"
-#include "collectives/device/way.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
@@ -291,16 +290,17 @@ static opened_t *opened_grow(device_state_t *state)
 
 /* The place of the allocation, or of an older one at its address; else a free
  * place, or that of the memory used longest ago. NULL: no memory. */
-static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
-                             const xyl_device_name_t *name)
+static opened_t *opened_find(device_state_t *state,
+                             const xyl_device_remote_t *remote)
 {
     opened_t *opened, *oldest = NULL;
     uint32_t i;
 
     for (i = 0; i < state->opened_count; i++) {
         opened = &state->opened[i];
-        if (opened->mapped != NULL && opened->owner == owner &&
-            opened->device == device && opened->base == name->base)
+        if (opened->mapped != NULL && opened->owner == remote->owner &&
+            opened->device == remote->device &&
+            opened->base == remote->name->base)
             return opened;
         if (is_used(state, opened))
             continue;
@@ -312,27 +312,26 @@ static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
     return oldest != NULL ? oldest : opened_grow(state);
 }
 
-static int is_open(const opened_t *opened, uint32_t owner, int device,
-                   const xyl_device_name_t *name)
+/* Opens an allocation in a place. The driver may have too much open, or refuse
+ * a second device. Then this function closes unused memory of the owner and
+ * tries again; then it waits for all works, closes memory of all ranks, and
+ * tries once more. 0, or an error of the library. */
+static int opened_fill(device_state_t *state, const xyl_device_remote_t *remote,
+                       opened_t *opened)
 {
-    return opened->mapped != NULL && opened->owner == owner &&
-           opened->device == device && opened->base == name->base &&
-           opened->buffer == name->buffer;
-}
-
-/* Opens an allocation. The driver may have too much open, or refuse a second
- * device. Then this function closes unused memory of the owner and tries again;
- * then it waits for all works, closes memory of all ranks, and tries once more.
- * 0, or an error. */
-static int opened_map(device_state_t *state, const xyl_device_name_t *name,
-                      opened_t *opened)
-{
-    const xyl_cuda_library_t *library = state->library;
+    const xyl_device_name_t *name = remote->name;
     int error, attempt;
 
+    opened_close_gone(state, remote->owner, name);
+    opened_close(state, opened);
+    *opened = (opened_t){.owner = remote->owner,
+                         .device = remote->device,
+                         .base = name->base,
+                         .bytes = name->bytes,
+                         .buffer = name->buffer};
     for (attempt = 0;; attempt++) {
-        error =
-            library->open_memory(opened->device, name->handle, &opened->mapped);
+        error = state->library->open_memory(opened->device, name->handle,
+                                            &opened->mapped);
         if (error == 0)
             return 0;
         opened->mapped = NULL;
@@ -342,20 +341,6 @@ static int opened_map(device_state_t *state, const xyl_device_name_t *name,
             works_settle(state);
         opened_close_unused(state, opened->owner, attempt == 1);
     }
-}
-
-/* Opens an allocation in a place. 0, or an error of the library. */
-static int opened_fill(device_state_t *state, uint32_t owner, int device,
-                       const xyl_device_name_t *name, opened_t *opened)
-{
-    opened_close_gone(state, owner, name);
-    opened_close(state, opened);
-    *opened = (opened_t){.owner = owner,
-                         .device = device,
-                         .base = name->base,
-                         .bytes = name->bytes,
-                         .buffer = name->buffer};
-    return opened_map(state, name, opened);
 }
 
 /* Closes memory that has gone, if no work uses it: the driver keeps freed
@@ -423,57 +408,51 @@ static void device_teams_failed(xylem_context_t *context)
     opened_close_left(state);
 }
 
-/* Notes the executor whose works use opened memory. */
-static void exec_note(device_state_t *state, xyl_exec_t *exec)
-{
-    if (state->exec == NULL)
-        xyl_cuda_at_rest(exec, works_rest, state);
-    state->exec = exec;
-    works_look(state);
-}
-
-/* Opens an allocation if it is not open. Returns its place; NULL: see
- * *why_out. */
-static opened_t *open_name(xylem_context_t *context,
-                           const xyl_cuda_library_t *library, uint32_t owner,
-                           int device, const xyl_device_name_t *name,
+/* Opens an allocation if it is not open, and notes the executor whose works use
+ * it. Returns its place; NULL: see *why_out. */
+static opened_t *open_name(device_state_t *state,
+                           const xyl_device_remote_t *remote,
                            const char **why_out)
 {
-    device_state_t *state = state_of(context);
     opened_t *opened;
     int error;
 
-    state->library = library;
-    opened = opened_find(state, owner, device, name);
+    if (state->exec == NULL)
+        xyl_cuda_at_rest(remote->exec, works_rest, state);
+    state->exec = remote->exec;
+    state->library = remote->library;
+    works_look(state);
+    opened = opened_find(state, remote);
     if (opened == NULL) {
         *why_out = "no memory";
         return NULL;
     }
-    if (is_open(opened, owner, device, name))
+    if (opened->mapped != NULL && opened->owner == remote->owner &&
+        opened->device == remote->device &&
+        opened->base == remote->name->base &&
+        opened->buffer == remote->name->buffer)
         return opened;
-    error = opened_fill(state, owner, device, name, opened);
-    *why_out = error == 0 ? NULL : library->error_text(error);
+    error = opened_fill(state, remote, opened);
+    *why_out = error == 0 ? NULL : remote->library->error_text(error);
     return error == 0 ? opened : NULL;
 }
 
 void *xyl_device_open(xylem_context_t *context,
-                      const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name,
-                      xyl_exec_t *exec)
+                      const xyl_device_remote_t *remote)
 {
     device_state_t *state = state_of(context);
+    const xyl_device_name_t *name = remote->name;
     const char *why;
     opened_t *opened;
 
-    if (owner == context->rank)
+    if (remote->owner == context->rank)
         return (void *)(uintptr_t)(name->base + name->offset);
-    exec_note(state, exec);
-    opened = open_name(context, library, owner, device, name, &why);
+    opened = open_name(state, remote, &why);
     if (opened == NULL) {
         xyl_log(XYL_LOG_ERROR,
                 "memory of a GPU that rank %u of the job has cannot be "
                 "opened: %s",
-                owner, why);
+                remote->owner, why);
         return NULL;
     }
     opened->used = ++state->calls;
@@ -482,15 +461,11 @@ void *xyl_device_open(xylem_context_t *context,
 }
 
 int xyl_device_opens(xylem_context_t *context,
-                     const xyl_cuda_library_t *library, uint32_t owner,
-                     int device, const xyl_device_name_t *name,
-                     xyl_exec_t *exec, const char **why_out)
+                     const xyl_device_remote_t *remote, const char **why_out)
 {
     device_state_t *state = state_of(context);
-    opened_t *opened;
+    opened_t *opened = open_name(state, remote, why_out);
 
-    exec_note(state, exec);
-    opened = open_name(context, library, owner, device, name, why_out);
     if (opened != NULL && opened->used == 0)
         opened_close(state, opened);
     return opened != NULL;
@@ -541,26 +516,21 @@ void *xyl_device_room_take(xylem_context_t *context,
     return room->memory;
 }
 
-void xyl_device_room_give(xylem_context_t *context, void *memory)
+void xyl_device_room_give(xylem_context_t *context, void *memory,
+                          int has_failed)
 {
     device_state_t *state = state_of(context);
     room_t *room;
 
-    for (room = state->rooms; room < state->rooms + ROOMS_MAX; room++)
-        if (room->memory == memory)
-            room->is_taken = 0;
-}
-
-void xyl_device_room_drop(xylem_context_t *context, void *memory)
-{
-    device_state_t *state = state_of(context);
-    room_t *room;
-
-    for (room = state->rooms; room < state->rooms + ROOMS_MAX; room++)
-        if (room->memory == memory) {
-            state->library->device_give(room->device, room->memory);
-            *room = (room_t){.memory = NULL};
+    for (room = state->rooms; room < state->rooms + ROOMS_MAX; room++) {
+        if (room->memory != memory)
+            continue;
+        room->is_taken = 0;
+        if (has_failed) {
+            state->library->device_give(room->device, memory);
+            room->memory = NULL;
         }
+    }
 }
 
 static void device_context_ends(xylem_context_t *context)

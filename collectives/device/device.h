@@ -51,22 +51,26 @@ void xyl_device_find_freed(xylem_context_t *context,
 void xyl_device_forget(xylem_context_t *context, uint32_t owner,
                        const xyl_device_freed_t *freed);
 
-/* Opens the buffer that rank `owner` of the job has named, for the works on
- * `device` that `exec` begins next. Returns its address; NULL: it cannot be
- * opened, which is logged. The allocation stays open until another one needs
- * its place in the table or lies at its address, but at least until these works
- * have ended. */
+/* A buffer that rank `owner` of the job has named, for the works on `device`
+ * that `exec` begins next. */
+typedef struct xyl_device_remote {
+    uint32_t owner;
+    const xyl_device_name_t *name;
+    int device;
+    xyl_exec_t *exec;
+    const xyl_cuda_library_t *library;
+} xyl_device_remote_t;
+
+/* Opens the buffer. Returns its address; NULL: it cannot be opened, which is
+ * logged. The allocation stays open until another one needs its place in the
+ * table or lies at its address, but at least until these works have ended. */
 void *xyl_device_open(xylem_context_t *context,
-                      const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name,
-                      xyl_exec_t *exec);
+                      const xyl_device_remote_t *remote);
 
 /* 1: the buffer can be opened; 0: *why_out says why not. Logs nothing, and
  * closes the memory again if no work has used it. */
 int xyl_device_opens(xylem_context_t *context,
-                     const xyl_cuda_library_t *library, uint32_t owner,
-                     int device, const xyl_device_name_t *name,
-                     xyl_exec_t *exec, const char **why_out);
+                     const xyl_device_remote_t *remote, const char **why_out);
 
 /* The GPUs that this rank's GPUs have been seen to reach, see reach.h. */
 struct xyl_device_reach *xyl_device_reach_of(const xylem_context_t *context);
@@ -75,10 +79,10 @@ struct xyl_device_reach *xyl_device_reach_of(const xylem_context_t *context);
 void *xyl_device_room_take(xylem_context_t *context,
                            const xyl_cuda_library_t *library, int device,
                            size_t bytes);
-void xyl_device_room_give(xylem_context_t *context, void *memory);
-/* Gives the memory of a call that has failed back to the driver. Works of ranks
- * that have not heard of the failure may still use the memory, so no call gets
- * it again: the driver keeps it while others have it open. */
-void xyl_device_room_drop(xylem_context_t *context, void *memory);
+/* Gives the memory back; that of a call that has failed, to the driver. Works
+ * of ranks that have not heard of the failure may still use the memory, so no
+ * call gets it again: the driver keeps it while others have it open. */
+void xyl_device_room_give(xylem_context_t *context, void *memory,
+                          int has_failed);
 
 extern const xyl_module_t xyl_device_module;

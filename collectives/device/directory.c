@@ -417,12 +417,6 @@ static unsigned leader_completed(xyl_directory_run_t *run, uint32_t rank,
     return 1;
 }
 
-static void leader_heard(xyl_directory_run_t *run, uint32_t rank)
-{
-    run->member[rank].is_heard = 1; /* once */
-    run->waiting[run->waiting_end++] = rank;
-}
-
 /* Looks at a rank that has begun the step and has not completed it. */
 static unsigned leader_watch(xyl_directory_run_t *run, uint32_t rank,
                              uint64_t word)
@@ -434,7 +428,8 @@ static unsigned leader_watch(xyl_directory_run_t *run, uint32_t rank,
     case XYL_COPY_RTS:
         if (member->is_heard)
             return 0;
-        leader_heard(run, rank);
+        run->member[rank].is_heard = 1; /* once */
+        run->waiting[run->waiting_end++] = rank;
         return 1;
     case XYL_COPY_HS_INIT:
         if (run->step == XYL_COPY_GATHER)

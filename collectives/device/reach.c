@@ -71,16 +71,16 @@ static xyl_device_pair_t *pair_place(xyl_device_reach_t *reach, uint64_t own,
 static void pair_try(const xyl_device_plan_t *plan, xyl_device_pair_t *pair,
                      const xyl_device_offer_t *offer)
 {
-    const xyl_device_name_t *name =
-        offer->input.bytes != 0 ? &offer->input : &offer->result;
+    const xyl_device_remote_t remote = {
+        offer->owner, offer->input.bytes != 0 ? &offer->input : &offer->result,
+        plan->device, plan->exec, plan->library};
     const char *why;
 
-    if (name->bytes == 0)
+    if (remote.name->bytes == 0)
         return;
     pair->own = xyl_device_offer(plan, plan->problem.rank)->gpu;
     pair->other = offer->gpu;
-    if (xyl_device_opens(plan->context, plan->library, offer->owner,
-                         plan->device, name, plan->exec, &why)) {
+    if (xyl_device_opens(plan->context, &remote, &why)) {
         pair->failures = 0;
         return;
     }

@@ -410,9 +410,11 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
                          const xyl_device_name_t *name)
 {
-    return xyl_device_open(plan->context, plan->library,
-                           xyl_device_offer(plan, rank)->owner, plan->device,
-                           name, plan->exec);
+    const xyl_device_remote_t remote = {xyl_device_offer(plan, rank)->owner,
+                                        name, plan->device, plan->exec,
+                                        plan->library};
+
+    return xyl_device_open(plan->context, &remote);
 }
 
 xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan)
@@ -461,46 +463,31 @@ static void work(xyl_stage_t *stage, uint64_t index)
         stage_over(stage);
 }
 
-static void no_bind(xyl_stage_t *stage, const void *reads, void *writes)
-{
-    (void)stage;
-    (void)reads;
-    (void)writes;
-}
-
 static const xyl_stage_ops_t work_ops = {
     .name = "work",
     .start = device_start,
     .segment_ready = work,
-    .bind = no_bind,
 };
 
 /* ---- finish ---- */
-
-static void room_rests(const xyl_device_plan_t *plan, void *room)
-{
-    if (room == NULL)
-        return;
-    if (plan->operation->failure == XYLEM_OK)
-        xyl_device_room_give(plan->context, room);
-    else
-        xyl_device_room_drop(plan->context, room);
-}
 
 /* Gives back rooms and mirrors, also of an operation that has failed. */
 static void plan_rests(void *arg)
 {
     xyl_device_plan_t *plan = arg;
-    xyl_operation_t *operation = plan->operation;
+    void **const rooms[] = {&plan->input.room, &plan->result.room, &plan->room};
+    int has_failed = plan->operation->failure != XYLEM_OK;
+    size_t i;
 
-    room_rests(plan, plan->input.room);
-    room_rests(plan, plan->result.room);
-    room_rests(plan, plan->room);
-    plan->input.room = plan->result.room = plan->room = NULL;
+    for (i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        if (*rooms[i] != NULL)
+            xyl_device_room_give(plan->context, *rooms[i], has_failed);
+        *rooms[i] = NULL;
+    }
     if (!plan->has_mirrors)
         return;
-    xyl_collective_give_mirrors(operation);
-    xyl_mirrors_postpone(operation);
+    xyl_collective_give_mirrors(plan->operation);
+    xyl_mirrors_postpone(plan->operation);
 }
 
 static void finished(xyl_event_t *event)
@@ -531,7 +518,6 @@ static const xyl_stage_ops_t finish_ops = {
     .name = "finish",
     .start = device_start,
     .segment_ready = finish,
-    .bind = no_bind,
 };
 
 /* ---- planning ---- */
@@ -668,30 +654,24 @@ static xyl_device_plan_t *plan_make(xyl_han_t *han,
     return plan;
 }
 
-static void barrier_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
+static void phase_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
 {
     const xyl_han_stage_t how = {.number = XYL_DEVICE_BARRIER};
     const xyl_problem_t all_over = {.coll = XYLEM_COLL_BARRIER,
                                     .element_bytes = 1};
 
-    plan->barriers[phase] = node_add(han, &all_over, &how);
-}
-
-static void phase_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
-{
     if (plan->design->add_phase != NULL) {
         plan->barriers[phase] = plan->design->add_phase(han, plan);
         return;
     }
     stage_add(han, &work_ops, plan, phase, plan->tasks_max, work_over);
-    barrier_add(han, plan, phase);
+    plan->barriers[phase] = node_add(han, &all_over, &how);
 }
 
 static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
 {
-    const xyl_han_stage_t how = {.number = XYL_DEVICE_MIRRORED,
-                                 .reads = XYL_ROLE_INPUT,
-                                 .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t how =
+        xyl_han_stage(XYL_DEVICE_MIRRORED, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     int is_bcast = han->problem.coll == XYLEM_COLL_BCAST;
 
     plan->fetch = mirror_add(
@@ -704,9 +684,8 @@ static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
 
 void xyl_device_stages_add(xyl_han_t *han, const xyl_device_design_t *design)
 {
-    const xyl_han_stage_t names = {.number = XYL_DEVICE_NAMES,
-                                   .reads = XYL_ROLE_SCRATCH,
-                                   .writes = XYL_ROLE_SCRATCH};
+    const xyl_han_stage_t names =
+        xyl_han_stage(XYL_DEVICE_NAMES, XYL_ROLE_SCRATCH, XYL_ROLE_SCRATCH);
     xyl_problem_t all_names = {
         .coll = XYLEM_COLL_ALLGATHER, .element_bytes = 1, .is_in_place = 1};
     xyl_device_plan_t *plan = plan_make(han, design);

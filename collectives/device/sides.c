@@ -45,16 +45,6 @@ static uint64_t cells_fill(const xyl_problem_t *problem, const uint64_t *counts,
     return low;
 }
 
-/* Fills in cells for one block, which goes to the root or to all ranks. */
-static void cells_send_one(const xyl_problem_t *problem, uint64_t bytes,
-                           int for_all, xyl_device_cell_t *cell)
-{
-    uint32_t rank;
-
-    for (rank = 0; rank < problem->ranks; rank++)
-        cell[rank].send_bytes = for_all || rank == problem->root ? bytes : 0;
-}
-
 static void sides_of_cells(xyl_device_plan_t *plan,
                            const xyl_problem_t *problem)
 {
@@ -62,6 +52,7 @@ static void sides_of_cells(xyl_device_plan_t *plan,
     xylem_coll_t coll = problem->coll;
     uint64_t own = problem->count;
     int all = coll == XYLEM_COLL_ALLGATHERV;
+    uint32_t rank;
 
     if (problem->recv_counts != NULL) {
         result->at =
@@ -86,7 +77,9 @@ static void sides_of_cells(xyl_device_plan_t *plan,
         input->at = xyl_block_at(problem, problem->recv_displs, problem->rank);
     }
     input->bytes = own;
-    cells_send_one(problem, own, all, plan->cell);
+    /* Fills in cells for one block, which goes to the root or to all ranks. */
+    for (rank = 0; rank < problem->ranks; rank++)
+        plan->cell[rank].send_bytes = all || rank == problem->root ? own : 0;
 }
 
 /* ---- reductions of blocks ---- */

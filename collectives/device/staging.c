@@ -6,7 +6,6 @@
 #include "collectives/data/limits.h"
 #include "collectives/device/device.h"
 #include "collectives/device/team.h"
-#include "collectives/device/way.h"
 #include "collectives/node/boards.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"

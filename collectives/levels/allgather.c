@@ -9,15 +9,9 @@
 
 enum { NODE, NET, BEFORE, AFTER };
 
-/* Counts and places are bytes. */
-typedef struct gathering {
-    xyl_han_t *han;
-    xyl_han_blocks_t nodes;
-    int is_direct; /* RECV is in node order: no store */
-} gathering_t;
-
 /* ---- places ---- */
 
+/* 1: RECV is in node order, so no store is needed. */
 static int is_in_node_order(const xyl_han_t *han)
 {
     const xyl_problem_t *problem = &han->problem;
@@ -35,131 +29,115 @@ static int is_in_node_order(const xyl_han_t *han)
     return 1;
 }
 
-static xyl_role_t store_of(const gathering_t *g)
-{
-    return g->is_direct ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
-}
-
 /* ---- the own node ---- */
 
-static void gather_node(const gathering_t *g)
+static void gather_node(xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {
-        .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
                              .element_bytes = 1,
-                             .is_in_place = g->han->problem.is_in_place};
+                             .is_in_place = han->problem.is_in_place};
     xyl_han_blocks_t blocks;
 
-    if (!xyl_han_find_blocks(g->han, &blocks))
+    if (!xyl_han_find_blocks(han, &blocks))
         return;
     problem.recv_counts = blocks.counts;
     problem.recv_displs = blocks.places;
-    xyl_han_add_node(g->han, &problem, &stage);
+    xyl_han_add_node(han, &problem, &stage);
 }
 
 /* ---- in and out of the store ---- */
 
 static void write_copy_in(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const gathering_t *g = han->arg;
-
-    xyl_han_copy_blocks(han, schedule, &g->nodes, han->levels->node, 0);
+    xyl_han_copy_blocks(han, schedule, han->levels->node, 0);
 }
 
 /* This node's blocks are at their places, unless it has only one rank. */
 static void write_copy_out(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const gathering_t *g = han->arg;
     uint32_t node;
 
     for (node = 0; node < han->levels->nodes; node++)
-        if (node != han->levels->node || han->seats.size == 1)
-            xyl_han_copy_blocks(han, schedule, &g->nodes, node, 1);
-}
-
-static void add_copy(const gathering_t *g, int out)
-{
-    const xyl_han_stage_t stage = {
-        .number = NODE,
-        .reads = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT,
-        .writes = out ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH};
-
-    xyl_han_add_written(g->han, out ? write_copy_out : write_copy_in, &stage);
+        if (node != han->levels->node || xyl_han_is_alone(han))
+            xyl_han_copy_blocks(han, schedule, node, 1);
 }
 
 /* ---- between nodes ---- */
 
-static void exchange_nodes(const gathering_t *g)
+static void exchange_nodes(xyl_han_t *han, xyl_role_t store)
 {
-    xyl_han_t *han = g->han;
-    xyl_han_stage_t stage = {
-        .number = NET, .reads = XYL_ROLE_INPUT, .writes = store_of(g)};
+    int is_direct = store == XYL_ROLE_RESULT;
+    xyl_han_stage_t stage = xyl_han_stage(NET, XYL_ROLE_INPUT, store);
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHERV,
-                             .recv_counts = g->nodes.counts,
-                             .recv_displs = g->nodes.places,
+                             .ranks = han->levels->nodes,
+                             .count = han->nodes.counts[han->levels->node],
+                             .recv_counts = han->nodes.counts,
+                             .recv_displs = han->nodes.places,
                              .element_bytes = 1,
                              .is_in_place = 1};
     const xyl_algorithm_t *exchange;
 
-    if (han->seats.size == 1)
-        problem.is_in_place = han->problem.is_in_place && g->is_direct;
-    if (han->seats.size == 1 && han->problem.is_in_place && !g->is_direct)
+    if (xyl_han_is_alone(han))
+        problem.is_in_place = han->problem.is_in_place && is_direct;
+    if (xyl_han_is_alone(han) && han->problem.is_in_place && !is_direct)
         stage.send_at = xyl_problem_block_at(&han->problem, han->problem.rank);
-    problem.count = g->nodes.counts[han->levels->node];
-    problem.ranks = han->levels->nodes;
     exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
-                              g->nodes.places[problem.ranks] / problem.ranks,
+                              han->nodes.places[problem.ranks] / problem.ranks,
                               &problem.radix);
     xyl_han_add_net(han, exchange, &problem, &stage);
 }
 
 /* ---- within nodes ---- */
 
-static void hand_on(const gathering_t *g, uint32_t number, uint64_t from,
-                    uint64_t end)
+static void hand_on(xyl_han_t *han, uint32_t number, xyl_role_t store,
+                    uint64_t from, uint64_t end)
 {
     const xyl_han_stage_t stage = {.number = number,
                                    .reads = XYL_ROLE_NOTHING,
-                                   .writes = store_of(g),
+                                   .writes = store,
                                    .recv_at = from};
     const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
-                                   .root = g->han->leader,
+                                   .root = han->leader,
                                    .count = end - from,
                                    .element_bytes = 1};
 
     if (from != end)
-        xyl_han_add_node(g->han, &problem, &stage);
+        xyl_han_add_node(han, &problem, &stage);
 }
 
 static void allgather_add_stages(xyl_han_t *han)
 {
-    int is_alone = han->seats.size == 1;
+    const xyl_han_stage_t in =
+        xyl_han_stage(NODE, XYL_ROLE_RESULT, XYL_ROLE_SCRATCH);
+    const xyl_han_stage_t out =
+        xyl_han_stage(NODE, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
+    int is_alone = xyl_han_is_alone(han), is_direct = is_in_node_order(han);
     int exchanges = is_alone || han->levels->nodes > 1;
-    gathering_t g = {.han = han};
+    xyl_role_t store = is_direct ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
+    uint32_t node = han->levels->node, nodes = han->levels->nodes;
 
-    han->arg = &g;
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
-    if (!xyl_han_find_nodes(han, &g.nodes))
+    if (!xyl_han_find_nodes(han))
         return;
-    g.is_direct = is_in_node_order(han);
-    if (!g.is_direct && exchanges)
-        xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
+    if (!is_direct && exchanges)
+        xyl_han_make_scratch(han, han->nodes.places[nodes]);
     if (!is_alone)
-        gather_node(&g);
+        gather_node(han);
     if (!exchanges)
         return;
-    if (xyl_han_leads(han) && !is_alone && !g.is_direct)
-        add_copy(&g, 0);
+    if (xyl_han_leads(han) && !is_alone && !is_direct)
+        xyl_han_add_written(han, write_copy_in, &in);
     if (xyl_han_leads(han))
-        exchange_nodes(&g);
+        exchange_nodes(han, store);
     if (!is_alone) { /* the blocks of other nodes */
-        hand_on(&g, BEFORE, 0, g.nodes.places[han->levels->node]);
-        hand_on(&g, AFTER, g.nodes.places[han->levels->node + 1],
-                g.nodes.places[han->levels->nodes]);
+        hand_on(han, BEFORE, store, 0, han->nodes.places[node]);
+        hand_on(han, AFTER, store, han->nodes.places[node + 1],
+                han->nodes.places[nodes]);
     }
-    if (!g.is_direct)
-        add_copy(&g, 1);
+    if (!is_direct)
+        xyl_han_add_written(han, write_copy_out, &out);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_allgather = {

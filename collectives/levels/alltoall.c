@@ -233,10 +233,9 @@ static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule)
 static void add_within_node(xyl_han_t *han, uint32_t number)
 {
     int out = number == HAND_OUT;
-    const xyl_han_stage_t stage = {
-        .number = number,
-        .reads = out ? XYL_ROLE_INPUT : XYL_ROLE_SPARE,
-        .writes = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(number, out ? XYL_ROLE_INPUT : XYL_ROLE_SPARE,
+                      out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
 
     han->arg = &stage;
     if (han->seats.size == 1)
@@ -258,8 +257,8 @@ static void write_exchange(const xyl_han_t *han, xyl_schedule_t *schedule)
     schedule->flight_max = MESSAGES_UNDER_WAY;
     for (node = han->seats.rank; node < levels->nodes;
          node += han->seats.size) {
-        const xyl_position_t from = {XYL_BUFFER_SEND, 0, message};
-        const xyl_position_t to = {XYL_BUFFER_RECV, 0, message};
+        const xyl_position_t from = xyl_in_send(message);
+        const xyl_position_t to = xyl_in_recv(message);
         bytes = message_bytes(han, node);
         message += bytes;
         peer =
@@ -317,9 +316,8 @@ static uint64_t most_slot_bytes(const xyl_han_t *han)
 
 static void alltoall_add_stages(xyl_han_t *han)
 {
-    const xyl_han_stage_t exchange = {.number = EXCHANGE,
-                                      .reads = XYL_ROLE_SCRATCH,
-                                      .writes = XYL_ROLE_SPARE};
+    const xyl_han_stage_t exchange =
+        xyl_han_stage(EXCHANGE, XYL_ROLE_SCRATCH, XYL_ROLE_SPARE);
     const xylem_team_t *team = han->operation->request.team;
     int varies = xyl_problem_varies(&han->problem);
     uint64_t bytes;

@@ -456,12 +456,6 @@ static void level_begin(xyl_han_t *han)
         han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for levels");
 }
 
-static void level_end(xyl_han_t *han, const xyl_call_t *call)
-{
-    if (han->status == XYLEM_OK && han->nets != NULL)
-        han->choice->on_gpus->level->end(han, call);
-}
-
 xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out)
@@ -496,7 +490,8 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
         add_lanes(&han, args->coll);
     if (han.status == XYLEM_OK && is_bcast)
         han.status = xyl_pack_stages_add(han.operation, call->sides.recv);
-    level_end(&han, call);
+    if (han.status == XYLEM_OK && han.nets != NULL)
+        han.choice->on_gpus->level->end(&han, call);
     if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else

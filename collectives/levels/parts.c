@@ -4,7 +4,6 @@
 
 #include "collectives/data/description.h"
 #include "collectives/node/node.h"
-#include "collectives/node/stage.h"
 #include "runtime/base/status.h"
 
 /* ---- groups ---- */
@@ -99,16 +98,17 @@ int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out)
     return 1;
 }
 
-int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out)
+int xyl_han_find_nodes(xyl_han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
-    xyl_han_blocks_t nodes = {xyl_han_array(han, levels->nodes),
-                              xyl_han_array(han, levels->nodes + 1)};
+    const xyl_han_blocks_t nodes = {xyl_han_array(han, levels->nodes),
+                                    xyl_han_array(han, levels->nodes + 1)};
     uint64_t sum = 0;
     uint32_t node, seat;
 
     if (han->status != XYLEM_OK)
         return 0;
+    han->nodes = nodes;
     for (node = 0; node < levels->nodes; node++) {
         nodes.places[node] = sum;
         for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
@@ -117,15 +117,14 @@ int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out)
         nodes.counts[node] = sum - nodes.places[node];
     }
     nodes.places[node] = sum;
-    *nodes_out = nodes;
     return 1;
 }
 
 void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
-                         const xyl_han_blocks_t *nodes, uint32_t node, int out)
+                         uint32_t node, int out)
 {
     const xyl_levels_t *levels = han->levels;
-    uint64_t at = nodes->places[node], count;
+    uint64_t at = han->nodes.places[node], count;
     uint32_t seat, rank;
     xyl_position_t place, stored;
 
@@ -226,17 +225,10 @@ static void add_schedule(xyl_han_t *han, const xyl_group_t *group,
     xyl_schedule_fini(schedule);
 }
 
-static xyl_group_t all_ranks(const xyl_han_t *han)
-{
-    const xylem_team_t *team = han->operation->request.team;
-
-    return (xyl_group_t){team->size, team->rank, NULL};
-}
-
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
                          const xyl_han_stage_t *stage)
 {
-    const xyl_group_t all = all_ranks(han);
+    const xyl_group_t all = xyl_team_all(han->operation->request.team);
     xyl_schedule_t schedule;
 
     if (han->status != XYLEM_OK)
@@ -276,7 +268,7 @@ void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                       const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage)
 {
-    const xyl_group_t all = all_ranks(han);
+    const xyl_group_t all = xyl_team_all(han->operation->request.team);
 
     add_algorithm(han, &all, algorithm, problem, stage);
 }

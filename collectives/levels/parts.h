@@ -18,6 +18,11 @@ typedef struct xyl_han_net {
     xyl_stage_t *first, *last; /* the leader's stages; else NULL */
 } xyl_han_net_t;
 
+/* Lengths and places of blocks of the call's problem. */
+typedef struct xyl_han_blocks {
+    uint64_t *counts, *places;
+} xyl_han_blocks_t;
+
 /* The operation that this rank composes. Functions that add to it return no
  * error: `status` keeps the first one, and nothing is added after it. */
 typedef struct xyl_han {
@@ -36,8 +41,9 @@ typedef struct xyl_han {
     uint32_t net_root;   /* the root among the leaders: the root's node */
     uint32_t leader;     /* seat of this node's leader */
     /* Only if the whole message moves at once: */
-    xyl_problem_t problem; /* the call's */
-    const void *arg;       /* for the collective's own functions */
+    xyl_problem_t problem;  /* the call's */
+    xyl_han_blocks_t nodes; /* once xyl_han_find_nodes has found them */
+    const void *arg;        /* for the collective's own functions */
     /* Only if segments move: */
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
@@ -105,23 +111,18 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
 /* An array for planning, in the operation's arena; NULL: no memory. */
 uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count);
 
-/* Lengths and places of blocks of the call's problem, in arrays as above. The
- * two functions return 0 if there is no memory. */
-typedef struct xyl_han_blocks {
-    uint64_t *counts, *places;
-} xyl_han_blocks_t;
-
-/* [seats] this node's blocks, with their places among all blocks. */
+/* [seats] this node's blocks, with their places among all blocks, in arrays as
+ * above. 0: no memory. */
 int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
 
-/* [nodes] the blocks of each node together, in node order; places[nodes] is the
- * end of the last. */
-int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out);
+/* Finds han->nodes: [nodes] the blocks of each node together, in node order;
+ * places[nodes] is the end of the last. 0: no memory. */
+int xyl_han_find_nodes(xyl_han_t *han);
 
 /* Writes copies of a node's blocks from SEND to RECV: if `out`, from node order
  * to their places; else from their places into node order. */
 void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
-                         const xyl_han_blocks_t *nodes, uint32_t node, int out);
+                         uint32_t node, int out);
 
 /* Allocate a buffer of the operation. Each is called at most once. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
@@ -143,6 +144,13 @@ typedef struct xyl_han_stage {
     xyl_exchange_trim_fn trim; /* of the schedule; NULL: it stays as it is */
     const void *trim_arg;
 } xyl_han_stage_t;
+
+static inline xyl_han_stage_t xyl_han_stage(uint32_t number, xyl_role_t reads,
+                                            xyl_role_t writes)
+{
+    return (xyl_han_stage_t){
+        .number = number, .reads = reads, .writes = writes};
+}
 
 /* The spec of a new last stage of the lane. */
 xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,

@@ -9,100 +9,103 @@
 
 enum { REDUCE, SORT, NET, SCATTER };
 
-/* Counts and places are elements. */
-typedef struct combining {
-    xyl_han_t *han;
-    xyl_han_blocks_t nodes;
-    uint64_t total;
-    xyl_role_t vector, result; /* that the net reads, and writes */
-} combining_t;
-
 /* ---- buffers ---- */
-
-static int is_node_order(const combining_t *c)
-{
-    return c->han->levels->order == NULL;
-}
 
 /* The leader's buffers: SCRATCH for the node's sum, SPARE for the sorted
  * vector, and the free one of the two for the result. A node's only rank has
  * its vector in INPUT, and writes RESULT. */
-static void make_buffers(combining_t *c)
-{
-    xyl_han_t *han = c->han;
-    uint64_t element = han->problem.element_bytes;
-    uint64_t all = c->total * element;
-    uint64_t own = c->nodes.counts[han->levels->node] * element;
 
-    c->vector = xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
-    if (!is_node_order(c))
-        c->vector = XYL_ROLE_SPARE;
-    c->result = xyl_han_is_alone(han) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
-    if (!is_node_order(c) && !xyl_han_is_alone(han))
-        c->result = XYL_ROLE_SCRATCH;
-    if (!xyl_han_leads(han))
-        return;
+static int is_node_order(const xyl_han_t *han)
+{
+    return han->levels->order == NULL;
+}
+
+static xyl_role_t sum_role(const xyl_han_t *han)
+{
+    return xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
+}
+
+/* What the net reads. */
+static xyl_role_t vector_role(const xyl_han_t *han)
+{
+    return is_node_order(han) ? sum_role(han) : XYL_ROLE_SPARE;
+}
+
+/* Where the net writes. */
+static xyl_role_t result_role(const xyl_han_t *han)
+{
+    if (xyl_han_is_alone(han))
+        return XYL_ROLE_RESULT;
+    return is_node_order(han) ? XYL_ROLE_SPARE : XYL_ROLE_SCRATCH;
+}
+
+static uint64_t total_of(const xyl_han_t *han)
+{
+    return han->nodes.places[han->levels->nodes];
+}
+
+static void make_buffers(xyl_han_t *han)
+{
+    uint64_t element = han->problem.element_bytes;
+    uint64_t all = total_of(han) * element;
+    uint64_t own = han->nodes.counts[han->levels->node] * element;
+
     if (!xyl_han_is_alone(han))
         xyl_han_make_scratch(han, all);
-    if (!xyl_han_is_alone(han) || !is_node_order(c))
-        xyl_han_make_spare(han, is_node_order(c) ? own : all);
+    if (!xyl_han_is_alone(han) || !is_node_order(han))
+        xyl_han_make_spare(han, is_node_order(han) ? own : all);
 }
 
 /* ---- stages ---- */
 
-static void reduce_node(const combining_t *c)
+static void reduce_node(xyl_han_t *han)
 {
-    xyl_han_t *han = c->han;
-    const xyl_han_stage_t stage = {
-        .number = REDUCE,
-        .reads = XYL_ROLE_INPUT,
-        .writes = xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING};
-    const xyl_problem_t problem = {
-        .coll = XYLEM_COLL_REDUCE,
-        .root = han->leader,
-        .count = c->total,
-        .element_bytes = han->problem.element_bytes,
-        .is_commutative = han->problem.is_commutative,
-        .in_arrival_order = han->problem.in_arrival_order};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(REDUCE, XYL_ROLE_INPUT,
+                      xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING);
+    xyl_problem_t problem = {.coll = XYLEM_COLL_REDUCE,
+                             .root = han->leader,
+                             .count = total_of(han),
+                             .element_bytes = han->problem.element_bytes,
+                             .is_commutative = han->problem.is_commutative,
+                             .in_arrival_order = han->problem.in_arrival_order};
 
     xyl_han_add_node(han, &problem, &stage);
 }
 
 static void write_sorted(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const combining_t *c = han->arg;
     uint32_t node;
 
     for (node = 0; node < han->levels->nodes; node++)
-        xyl_han_copy_blocks(han, schedule, &c->nodes, node, 0);
+        xyl_han_copy_blocks(han, schedule, node, 0);
 }
 
-static void combine_nodes(const combining_t *c)
+static void combine_nodes(xyl_han_t *han)
 {
-    xyl_han_t *han = c->han;
-    const xyl_han_stage_t stage = {
-        .number = NET, .reads = c->vector, .writes = c->result};
-    uint64_t bytes = c->total * han->problem.element_bytes;
-    xyl_problem_t problem = {.coll = XYLEM_COLL_REDUCE_SCATTER,
-                             .count = c->nodes.counts[han->levels->node],
-                             .recv_counts = c->nodes.counts,
-                             .recv_displs = c->nodes.places,
-                             .element_bytes = han->problem.element_bytes,
-                             .is_in_place = han->problem.is_in_place &&
-                                            c->vector == XYL_ROLE_INPUT,
-                             .is_commutative = han->problem.is_commutative};
-    const xyl_algorithm_t *exchange;
+    const xyl_han_stage_t stage =
+        xyl_han_stage(NET, vector_role(han), result_role(han));
+    const xyl_problem_t problem = {
+        .coll = XYLEM_COLL_REDUCE_SCATTER,
+        .ranks = han->levels->nodes,
+        .count = han->nodes.counts[han->levels->node],
+        .recv_counts = han->nodes.counts,
+        .recv_displs = han->nodes.places,
+        .element_bytes = han->problem.element_bytes,
+        .is_in_place =
+            han->problem.is_in_place && stage.reads == XYL_ROLE_INPUT,
+        .is_commutative = han->problem.is_commutative};
 
-    problem.ranks = han->levels->nodes;
-    exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem, bytes, NULL);
-    xyl_han_add_net(han, exchange, &problem, &stage);
+    xyl_han_add_net(han,
+                    xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
+                                   total_of(han) * problem.element_bytes, NULL),
+                    &problem, &stage);
 }
 
-static void scatter_node(const combining_t *c)
+static void scatter_node(xyl_han_t *han)
 {
-    xyl_han_t *han = c->han;
-    const xyl_han_stage_t stage = {
-        .number = SCATTER, .reads = c->result, .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(SCATTER, result_role(han), XYL_ROLE_RESULT);
     xyl_problem_t problem = {
         .coll = XYLEM_COLL_SCATTER, .root = han->leader, .element_bytes = 1};
     xyl_han_blocks_t blocks;
@@ -123,26 +126,22 @@ static void scatter_node(const combining_t *c)
 
 static void reduce_scatter_add_stages(xyl_han_t *han)
 {
-    const xyl_han_stage_t sort = {
-        .number = SORT,
-        .reads = xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
-        .writes = XYL_ROLE_SPARE};
-    combining_t c = {.han = han};
+    const xyl_han_stage_t sort =
+        xyl_han_stage(SORT, sum_role(han), XYL_ROLE_SPARE);
 
-    han->arg = &c;
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
-    if (!xyl_han_find_nodes(han, &c.nodes))
+    if (!xyl_han_find_nodes(han))
         return;
-    c.total = c.nodes.places[han->levels->nodes];
-    make_buffers(&c);
+    if (xyl_han_leads(han))
+        make_buffers(han);
     if (!xyl_han_is_alone(han))
-        reduce_node(&c);
-    if (xyl_han_leads(han) && !is_node_order(&c))
+        reduce_node(han);
+    if (xyl_han_leads(han) && !is_node_order(han))
         xyl_han_add_written(han, write_sorted, &sort);
     if (xyl_han_leads(han))
-        combine_nodes(&c);
+        combine_nodes(han);
     if (!xyl_han_is_alone(han))
-        scatter_node(&c);
+        scatter_node(han);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_reduce_scatter = {

@@ -18,7 +18,6 @@
 #include "collectives/data/limits.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/node.h"
-#include "collectives/schedules/algorithm.h"
 #include "runtime/base/status.h"
 
 enum { MESSAGES_OF_ROOT = 32 };
@@ -455,8 +454,8 @@ static const lengths_t *make_slots(xyl_han_t *han)
 
 static void add_v_elsewhere(xyl_han_t *han)
 {
-    xyl_han_stage_t bundle = {
-        .number = NET, .reads = XYL_ROLE_NOTHING, .writes = XYL_ROLE_SCRATCH};
+    xyl_han_stage_t bundle =
+        xyl_han_stage(NET, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH);
     const lengths_t *lengths = NULL;
 
     if (!xyl_han_is_alone(han) && xyl_han_leads(han))
@@ -475,20 +474,10 @@ static void add_v_elsewhere(xyl_han_t *han)
         add_between(han);
 }
 
-static void add_both(xyl_han_t *han)
-{
-    if (!xyl_han_is_alone(han) && !is_scatter(han))
-        add_node(han);
-    if (xyl_han_is_in_net(han))
-        add_between(han);
-    if (!xyl_han_is_alone(han) && is_scatter(han))
-        add_node(han);
-}
-
 static void rooted_add_stages(xyl_han_t *han)
 {
-    const xyl_han_stage_t flat = {.reads = XYL_ROLE_INPUT,
-                                  .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t flat =
+        xyl_han_stage(0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
 
     xyl_han_choose_leaders(han, 0, han->problem.root);
     if (han->status != XYLEM_OK)
@@ -504,7 +493,12 @@ static void rooted_add_stages(xyl_han_t *han)
     }
     if (!xyl_han_is_alone(han) && xyl_han_leads(han) && !xyl_han_has_root(han))
         xyl_han_make_scratch(han, han->seats.size * han->problem.count);
-    add_both(han);
+    if (!xyl_han_is_alone(han) && !is_scatter(han))
+        add_node(han);
+    if (xyl_han_is_in_net(han))
+        add_between(han);
+    if (!xyl_han_is_alone(han) && is_scatter(han))
+        add_node(han);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_gather = {

@@ -21,8 +21,8 @@ static int is_inclusive(const xyl_han_t *han)
 
 static void scan_node(xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {
-        .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     const xyl_problem_t problem = {.coll = han->args->coll,
                                    .count = han->problem.count,
                                    .element_bytes = han->problem.element_bytes,
@@ -40,17 +40,15 @@ static void write_whole_copy(const xyl_han_t *han, xyl_schedule_t *schedule)
 /* RECV = SEND op RECV. */
 static void write_put_before(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    const xyl_position_t sum = {XYL_BUFFER_RECV, 0, 0};
-
-    xyl_schedule_reduce(schedule, sum, xyl_in_send(0), sum, han->problem.count,
-                        XYL_ACTION_NONE);
+    xyl_schedule_reduce(schedule, xyl_in_recv(0), xyl_in_send(0),
+                        xyl_in_recv(0), han->problem.count, XYL_ACTION_NONE);
 }
 
 /* Adds the schedule that `write` writes; it reads `from` and writes `to`. */
 static void add_local(xyl_han_t *han, xyl_han_write_fn write, xyl_role_t from,
                       xyl_role_t to)
 {
-    const xyl_han_stage_t stage = {.number = NODE, .reads = from, .writes = to};
+    const xyl_han_stage_t stage = xyl_han_stage(NODE, from, to);
 
     xyl_han_add_written(han, write, &stage);
 }
@@ -68,8 +66,8 @@ static int keeps_own(const xyl_han_t *han)
 
 static void exscan_nodes(xyl_han_t *han)
 {
-    xyl_han_stage_t stage = {
-        .number = NET, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_SCRATCH};
+    xyl_han_stage_t stage =
+        xyl_han_stage(NET, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH);
     xyl_problem_t problem = han->problem;
 
     if (!xyl_han_is_alone(han))
@@ -82,8 +80,8 @@ static void exscan_nodes(xyl_han_t *han)
 
 static void bcast_before(xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {
-        .number = BCAST, .reads = XYL_ROLE_NOTHING, .writes = XYL_ROLE_SCRATCH};
+    const xyl_han_stage_t stage =
+        xyl_han_stage(BCAST, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH);
     const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
                                    .root = han->leader,
                                    .count = han->problem.count,

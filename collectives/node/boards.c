@@ -204,7 +204,7 @@ xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
 
 xyl_board_t *xyl_node_board_of_team(xylem_team_t *team)
 {
-    const xyl_group_t seats = xyl_node_all_of(team);
+    const xyl_group_t seats = xyl_team_all(team);
     xyl_board_t *board;
 
     return xyl_node_board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;

@@ -40,11 +40,6 @@ xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
                                  xyl_board_t **board_out);
 /* The same for a team on one node. NULL: no memory. */
 xyl_board_t *xyl_node_board_of_team(xylem_team_t *team);
-/* All ranks of a team on one node. */
-static inline xyl_group_t xyl_node_all_of(const xylem_team_t *team)
-{
-    return (xyl_group_t){team->size, team->rank, NULL};
-}
 /* Makes one more board of `seats`, by a key of its own. */
 xylem_status_t xyl_node_board_create(xylem_team_t *team,
                                      const xyl_group_t *seats, uint64_t key,

@@ -64,12 +64,12 @@ static int strand_did(const xyl_node_stage_t *node, xyl_strand_t *strand,
     return 0;
 }
 
-static void hand_over(const xyl_node_stage_t *node, xyl_buffer_t buffer,
-                      const void *memory, size_t bytes)
+static void leave_caches(const xyl_node_stage_t *node, xyl_buffer_t buffer,
+                         const void *memory, size_t bytes)
 {
-    if (node->program.hands_over &&
+    if (node->program.leaves_caches &&
         (buffer == XYL_BUFFER_INPUT || buffer == XYL_BUFFER_BOARD))
-        xyl_copy_hand_over(memory, bytes);
+        xyl_copy_leave_caches(memory, bytes);
 }
 
 static int copy_private(const xyl_node_stage_t *node,
@@ -89,7 +89,7 @@ static int copy_private(const xyl_node_stage_t *node,
         shared = shared_address(node, piece, to.buffer, to.seat, to.at + from);
         is_done = xyl_buffers_pack(&node->buffers, strand->work, source.buffer,
                                    at, bytes, shared);
-        hand_over(node, to.buffer, shared, bytes);
+        leave_caches(node, to.buffer, shared, bytes);
     }
     return strand_did(node, strand, is_done, bytes);
 }
@@ -198,7 +198,7 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
             return 0;
         left = to;
     }
-    hand_over(node, step->to.buffer, to, bytes);
+    leave_caches(node, step->to.buffer, to, bytes);
     return 1;
 }
 

@@ -221,7 +221,7 @@ static xylem_status_t operation_make(const xyl_call_t *call,
                                      const xyl_node_program_t *program,
                                      xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = xyl_node_all_of(call->team);
+    const xyl_group_t seats = xyl_team_all(call->team);
     const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
     xyl_stage_spec_t spec;
     xyl_board_t *board;
@@ -243,7 +243,7 @@ static xylem_status_t operation_make(const xyl_call_t *call,
     status = xyl_node_stage_add(*operation_out, &spec, board, program, &layouts,
                                 &stage);
     if (status == XYLEM_OK)
-        xyl_node_stage_take_numbers(stage, 1);
+        xyl_node_stage_make_sums(stage, 1);
     else
         xyl_request_discard(&(*operation_out)->request);
     return status;
@@ -253,7 +253,7 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
                                const xyl_choice_t *choice,
                                xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = xyl_node_all_of(call->team);
+    const xyl_group_t seats = xyl_team_all(call->team);
     xyl_problem_t problem = call->problem;
     xyl_node_program_t program;
     xylem_status_t status;
@@ -340,7 +340,7 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
         status = xyl_node_stage_add(operation, spec, board, &program, &plain,
                                     stage_out);
     if (status == XYLEM_OK && *stage_out != NULL)
-        xyl_node_stage_take_numbers(*stage_out, 0);
+        xyl_node_stage_make_sums(*stage_out, 0);
     xyl_node_program_fini(&program);
     return status;
 }

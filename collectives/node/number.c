@@ -52,7 +52,7 @@ static void take_extent(xyl_node_stage_t *node)
     node->together_left = node->together;
 }
 
-void xyl_node_take_numbers(xyl_node_stage_t *node)
+void xyl_node_number_pieces(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
@@ -77,7 +77,7 @@ int xyl_node_first_ends(xyl_node_stage_t *node)
     node->pieces_begun = 0;
     xyl_node_cut_now(&node->program, node->largest);
     if (node->program.pieces != 0)
-        xyl_node_take_numbers(node);
+        xyl_node_number_pieces(node);
     else
         node->state = XYL_NODE_NUMBERED;
     return node->pieces_left == 0;
@@ -127,7 +127,7 @@ unsigned xyl_node_number(xyl_board_t *board)
 
     for (node = board->unnumbered; node != NULL; node = board->unnumbered) {
         if (!node->program.is_cut_late)
-            xyl_node_take_numbers(node);
+            xyl_node_number_pieces(node);
         else if (!first_run(node, &did))
             break;
         board->unnumbered = TAILQ_NEXT(node, others);

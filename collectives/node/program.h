@@ -214,9 +214,9 @@ typedef struct xyl_node_program {
     int shares;           /* input may be read where it lies */
     int is_sparse;        /* each seat waits for its own neighbours alone */
     int all_wait;         /* each seat waits for all others */
-    int hands_over;  /* bytes that a seat writes into the window leave its own
-                        caches at once, as few seats wait to read them */
-    int is_cut_late; /* xyl_node_cut_now cuts the pieces behind the first */
+    int leaves_caches; /* bytes that a seat writes into the window leave its own
+                       caches at once, as few seats wait to read them */
+    int is_cut_late;   /* xyl_node_cut_now cuts the pieces behind the first */
     uint32_t first_strands, first_steps; /* counts, of the first piece */
     uint64_t first_bytes; /* of the longest block that the first piece takes */
     uint64_t largest;     /* bytes of the longest own block that the first piece

@@ -483,7 +483,7 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
     if (node->program.is_cut_late)
         xyl_node_take_first(node);
     else
-        xyl_node_take_numbers(node);
+        xyl_node_number_pieces(node);
     if (xyl_board_begin(node->board, &node->extent, 0, &piece->window)) {
         xyl_node_piece_begin(node, piece);
         for (; piece->strands_left != 0 && looks != 0; looks--)
@@ -697,7 +697,7 @@ static int adds_up(const xyl_node_program_t *program)
     return sums != 0;
 }
 
-void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone)
+void xyl_node_stage_make_sums(xyl_stage_t *stage, int is_alone)
 {
     xyl_node_stage_t *node = self(stage);
     xyl_collective_t *collective = xyl_collective_of(stage->operation);

@@ -23,7 +23,7 @@ void xyl_node_stage_join(xyl_stage_t *stage, xyl_stage_t *beside);
 /* For sums in the reproducible order (binned.h): a stage that only adds its
  * input to sums in the window takes the user's numbers. If it is the only
  * stage, the seat that adds last makes numbers of the sums. */
-void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone);
+void xyl_node_stage_make_sums(xyl_stage_t *stage, int is_alone);
 
 /* A gate (XYL_STEP_GATE). Each poll of the stage calls `may_go` for each piece
  * that has begun. 1: the gate is open; `*did` counts the work done. A

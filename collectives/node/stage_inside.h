@@ -121,7 +121,7 @@ static inline uint64_t xyl_node_posted(const xyl_node_piece_t *piece)
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
 /* Called when it is the stage's turn. take_first: for its first piece alone. */
-void xyl_node_take_numbers(xyl_node_stage_t *node);
+void xyl_node_number_pieces(xyl_node_stage_t *node);
 void xyl_node_take_first(xyl_node_stage_t *node);
 /* The first piece has ended: the others are known. 1: there are none. */
 int xyl_node_first_ends(xyl_node_stage_t *node);

@@ -39,7 +39,7 @@ static xyl_berth_words_t *words_of(const xyl_board_t *board)
 /* With the team's lock. */
 static xylem_status_t tagged_create(xylem_team_t *team, xyl_tagged_t **tagged)
 {
-    const xyl_group_t seats = xyl_node_all_of(team);
+    const xyl_group_t seats = xyl_team_all(team);
     xyl_board_t *board;
     xylem_status_t status = xyl_node_board_locked(team, &seats, &board);
 
@@ -85,7 +85,7 @@ static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
                                  uint32_t number)
 {
     xyl_berth_seat_t *seat = &tagged->tags[number].seat;
-    const xyl_group_t seats = xyl_node_all_of(team);
+    const xyl_group_t seats = xyl_team_all(team);
     int has_place = xyl_node_place_draw(team->context);
     xylem_status_t status = XYLEM_OK;
 

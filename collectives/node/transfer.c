@@ -368,8 +368,8 @@ static int hand_at_once(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     strand->parcel.end = whole == NULL ? 0 : way->bytes;
     if (!parcel_move(node, step, strand))
         return 0;
-    if (node->program.hands_over && block_of(step) == IN_CELL)
-        xyl_copy_hand_over(whole, way->bytes);
+    if (node->program.leaves_caches && block_of(step) == IN_CELL)
+        xyl_copy_leave_caches(whole, way->bytes);
     parcel_post(node, piece, step, way);
     return 1;
 }

@@ -3,7 +3,6 @@
  * rounds as the ring takes. For an even number of ranks and long blocks.
  * Chen, Zhang, Zhang, Yuan, Performance evaluation of allgather algorithms on
  * terascale Linux cluster with fast Ethernet, 2005. */
-#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/blocks.h"
 

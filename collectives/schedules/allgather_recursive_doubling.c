@@ -4,7 +4,6 @@
  * short and middle blocks.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.1. */
-#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/blocks.h"
 #include "collectives/schedules/fold.h"

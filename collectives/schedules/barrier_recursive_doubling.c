@@ -3,7 +3,6 @@
  * the end is told by it.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.5, with nothing to combine. */
-#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/fold.h"
 

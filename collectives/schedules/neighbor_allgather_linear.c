@@ -16,7 +16,7 @@
 
 enum { MESSAGES_UNDER_WAY = 64 };
 
-static void blocks_receive(const xyl_edges_t *sources, uint64_t bytes,
+static void blocks_receive(const xyl_neighbor_list_t *sources, uint64_t bytes,
                            xyl_schedule_t *schedule)
 {
     xyl_position_t own = xyl_in_send(0), first = own, place;
@@ -39,29 +39,23 @@ static void blocks_receive(const xyl_edges_t *sources, uint64_t bytes,
     }
 }
 
-static void block_send(const xyl_edges_t *destinations, uint64_t bytes,
-                       xyl_schedule_t *schedule)
-{
-    uint32_t i;
-
-    for (i = 0; i < destinations->known && bytes != 0; i++)
-        if (destinations->sorted[i].step != 0 &&
-            xyl_neighbors_is_new(destinations, i))
-            (void)xyl_schedule_send(schedule,
-                                    xyl_neighbors_peer(destinations, i), 0,
-                                    xyl_in_send(0), bytes, XYL_ACTION_NONE);
-}
-
 static void neighbor_allgather_linear(const xyl_problem_t *problem,
                                       xyl_schedule_t *schedule)
 {
     xyl_neighbors_t neighbors;
+    uint32_t i;
 
     schedule->flight_max = MESSAGES_UNDER_WAY;
     schedule->status = xyl_neighbors_find(problem, &neighbors);
     if (schedule->status == XYLEM_OK) {
         blocks_receive(&neighbors.sources, neighbors.received, schedule);
-        block_send(&neighbors.destinations, neighbors.sent, schedule);
+        for (i = 0; i < neighbors.destinations.known && neighbors.sent != 0;
+             i++)
+            if (neighbors.destinations.sorted[i].step != 0 &&
+                xyl_neighbors_is_new(&neighbors.destinations, i))
+                (void)xyl_schedule_send(
+                    schedule, xyl_neighbors_peer(&neighbors.destinations, i), 0,
+                    xyl_in_send(0), neighbors.sent, XYL_ACTION_NONE);
     }
     xyl_neighbors_fini(&neighbors);
 }

@@ -3,7 +3,6 @@
  * first, and from those behind it, farthest first. The two sums are joined in
  * the end, so operations need not be commutative. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
-#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 #include "collectives/schedules/parts.h"
 

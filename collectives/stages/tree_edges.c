@@ -55,9 +55,7 @@ static void sort_ranks(uint32_t *ranks, uint32_t count)
 xyl_tree_spec_t xyl_edges_tree_of(const xyl_operation_t *operation,
                                   uint32_t root, unsigned half)
 {
-    const xylem_team_t *team = operation->request.team;
-
-    return (xyl_tree_spec_t){{team->size, team->rank, NULL},
+    return (xyl_tree_spec_t){xyl_team_all(operation->request.team),
                              {xyl_collective_of(operation)->plan.tree,
                               xyl_collective_of(operation)->plan.radix},
                              root,

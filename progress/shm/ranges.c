@@ -9,15 +9,6 @@ struct xyl_range {
     int is_taken;
 };
 
-static void insert_after(xyl_range_t *range, xyl_range_t *added)
-{
-    added->previous = range;
-    added->next = range->next;
-    if (range->next != NULL)
-        range->next->previous = added;
-    range->next = added;
-}
-
 static void absorb_next(xyl_range_t *range)
 {
     xyl_range_t *next = range->next;
@@ -41,7 +32,11 @@ static xyl_range_t *split(xyl_range_t *range, uint64_t bytes)
     rest->begin = range->begin + bytes;
     rest->bytes = range->bytes - bytes;
     range->bytes = bytes;
-    insert_after(range, rest);
+    rest->previous = range;
+    rest->next = range->next;
+    if (range->next != NULL)
+        range->next->previous = rest;
+    range->next = rest;
     return rest;
 }
 

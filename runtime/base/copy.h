@@ -11,7 +11,7 @@ void xyl_copy_past(void *to, const void *from, size_t bytes);
  * another core. The other core is about to read them, and finds them sooner
  * there. A hint: processors without CLDEMOTE (Intel's have it from Sapphire
  * Rapids on) do nothing. */
-static inline void xyl_copy_hand_over(const void *memory, size_t bytes)
+static inline void xyl_copy_leave_caches(const void *memory, size_t bytes)
 {
 #ifdef __x86_64__
     const char *line = memory, *end = line + bytes;

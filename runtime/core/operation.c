@@ -168,9 +168,7 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     stage->operation = operation;
     stage->reads = spec->reads;
     stage->writes = spec->writes;
-    stage->group = spec->group.size != 0
-                       ? spec->group
-                       : (xyl_group_t){team->size, team->rank, NULL};
+    stage->group = spec->group.size != 0 ? spec->group : xyl_team_all(team);
     stage->grain = spec->grain != 0 ? spec->grain : 1;
     set_segments(operation, spec->lane, stage);
     if (!add_missing(stage))
@@ -237,7 +235,9 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
         xyl_stage_t *stage = operation->stage[i];
         assert(stage->writes != XYL_ROLE_USERS_INPUT &&
                (is_mirrored || stage->writes != XYL_ROLE_INPUT));
-        stage->ops->bind(stage, memory[stage->reads], memory[stage->writes]);
+        if (stage->ops->bind != NULL)
+            stage->ops->bind(stage, memory[stage->reads],
+                             memory[stage->writes]);
     }
 }
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "runtime/base/holder.h"
-#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"

@@ -50,7 +50,7 @@ typedef struct xyl_stage_ops {
     /* Asks the net to give up what this stage still receives. NULL: nothing. */
     void (*cancel)(xyl_stage_t *stage);
     /* Before every start with other buffers: the message that the stage reads,
-     * and the one that it writes; NULL: none. */
+     * and the one that it writes; NULL: none. NULL: the stage needs neither. */
     void (*bind)(xyl_stage_t *stage, const void *reads, void *writes);
     /* Once per start of a stage that `awaits` this, when all stages have
      * started: says whether the run goes without the stage. If so, the stage

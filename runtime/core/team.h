@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #include "runtime/core/context.h"
+#include "runtime/core/group.h"
 #include "runtime/core/history.h"
 #include "runtime/core/tags.h"
 
@@ -135,6 +136,12 @@ static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
 static inline int xyl_team_is_one(const xylem_team_t *team)
 {
     return team != NULL && team->magic == XYL_TEAM_MAGIC;
+}
+
+/* All ranks of the team. */
+static inline xyl_group_t xyl_team_all(const xylem_team_t *team)
+{
+    return (xyl_group_t){team->size, team->rank, NULL};
 }
 
 /* Any thread. */

@@ -23,18 +23,6 @@ static void write_claims(const xyl_problem_t *problem,
                          program->segments + 1);
 }
 
-/* Bytes of a slice, at most `room`: as the call asks, or one slice per seat. */
-static uint64_t claims_slice_of(const xyl_problem_t *problem, uint64_t room)
-{
-    const xyl_node_cut_t cut = {problem->ranks, SLICE_LEAST, UINT64_MAX};
-    uint64_t total = xyl_problem_bytes(problem);
-    uint64_t bytes = problem->segment_bytes;
-
-    if (bytes == 0)
-        bytes = xyl_node_cut_length(total < room ? total : room, cut);
-    return xyl_node_segment(bytes, room, problem->element_bytes);
-}
-
 /* Bytes of a piece: such that all pieces are under way at once, if these need
  * not have more than twice `allreduce_piece`. Then a seat that has published
  * all its input keeps no seat waiting. */
@@ -62,10 +50,18 @@ static void claims_write(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     uint64_t room = xyl_node_room(problem, problem->ranks + 1);
+    const xyl_node_cut_t cut = {problem->ranks, SLICE_LEAST, UINT64_MAX};
+    uint64_t total = xyl_problem_bytes(problem);
+    uint64_t bytes = problem->segment_bytes;
 
     if (room > piece_of(problem) && problem->segment_bytes < piece_of(problem))
         room = piece_of(problem);
-    program->segment_bytes = claims_slice_of(problem, room);
+    /* Bytes of a slice, at most `room`: as the call asks, or one slice per
+     * seat. */
+    if (bytes == 0)
+        bytes = xyl_node_cut_length(total < room ? total : room, cut);
+    program->segment_bytes =
+        xyl_node_segment(bytes, room, problem->element_bytes);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     program->board_bytes = program->piece_bytes;

@@ -34,8 +34,8 @@ static void allreduce_first_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
-    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                       xyl_problem_bytes(problem));
+    xyl_node_leave_caches(problem, program, xyl_problem_bytes(problem),
+                          xyl_problem_bytes(problem));
     if (problem->rank == 0)
         write_allreduce_first(problem, program);
     else

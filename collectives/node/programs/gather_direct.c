@@ -16,8 +16,8 @@ static void gather_direct_write(const xyl_problem_t *problem,
     } else {
         xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     }
-    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                       xyl_problem_bytes(problem));
+    xyl_node_leave_caches(problem, program, xyl_problem_bytes(problem),
+                          xyl_problem_bytes(problem));
     if (problem->rank != problem->root) {
         xyl_node_publish(problem, program, xyl_in_send(0),
                          xyl_problem_bytes(problem), problem->root);

@@ -9,7 +9,7 @@ static void gather_parcels_write(const xyl_problem_t *problem,
     uint32_t i, seat;
 
     xyl_node_plan_parcels(problem, program);
-    xyl_node_hand_over(problem, program, bytes, bytes);
+    xyl_node_leave_caches(problem, program, bytes, bytes);
     if (problem->rank != problem->root) {
         xyl_node_hand(
             program,

@@ -302,8 +302,8 @@ static void allreduce_groups_write(const xyl_problem_t *problem,
                                    xyl_node_program_t *program)
 {
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
-    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                       xyl_problem_bytes(problem));
+    xyl_node_leave_caches(problem, program, xyl_problem_bytes(problem),
+                          xyl_problem_bytes(problem));
     fan_in(problem, program, 0, 0);
     fan_out(problem, program, 0, 2);
 }

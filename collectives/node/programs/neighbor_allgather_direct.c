@@ -65,7 +65,7 @@ static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
 static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
                  const xyl_neighbors_t *neighbors, uint32_t edge, int hands)
 {
-    const xyl_edges_t *destinations = &neighbors->destinations;
+    const xyl_neighbor_list_t *destinations = &neighbors->destinations;
     const xyl_transfer_t to_edge = {XYL_FORM_TOLD_PEER,
                                     xyl_neighbors_peer(destinations, edge)};
     const xyl_position_t own = xyl_in_send(0);
@@ -81,7 +81,7 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
 }
 
 /* 1: the edge goes to another seat than this one and than the edge before. */
-static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
+static int goes_to_another(const xyl_neighbor_list_t *edges, uint32_t edge)
 {
     return edges->sorted[edge].step != 0 && xyl_neighbors_is_new(edges, edge);
 }
@@ -91,7 +91,7 @@ static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
 static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
                     const xyl_neighbors_t *neighbors)
 {
-    const xyl_edges_t *destinations = &neighbors->destinations;
+    const xyl_neighbor_list_t *destinations = &neighbors->destinations;
     xyl_transfer_t to_all = {XYL_FORM_INLINE, XYL_BOARD_ALL};
     uint32_t others = 0, i;
 
@@ -114,7 +114,7 @@ static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
 static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
                  uint32_t edge)
 {
-    const xyl_edges_t *sources = &neighbors->sources;
+    const xyl_neighbor_list_t *sources = &neighbors->sources;
     xyl_transfer_t from_edge = {
         xyl_node_form(program, neighbors->received),
         xyl_neighbors_peer(sources, edge),
@@ -135,7 +135,7 @@ static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
 
 static void fetch(xyl_node_program_t *program, const xyl_neighbors_t *neighbors)
 {
-    const xyl_edges_t *sources = &neighbors->sources;
+    const xyl_neighbor_list_t *sources = &neighbors->sources;
     xyl_position_t first = xyl_in_send(0), place;
     uint32_t i;
 
@@ -151,31 +151,23 @@ static void fetch(xyl_node_program_t *program, const xyl_neighbors_t *neighbors)
     }
 }
 
-static void hand_offered(const xyl_problem_t *problem,
-                         xyl_node_program_t *program,
-                         const xyl_neighbors_t *neighbors)
-{
-    const xyl_edges_t *destinations = &neighbors->destinations;
-    uint32_t i;
-
-    for (i = 0; i < destinations->known; i++)
-        if (xyl_node_is_offered(program, neighbors->sent) &&
-            goes_to_another(destinations, i))
-            pass(problem, program, neighbors, i, 1);
-}
-
 static void neighbor_allgather_direct_write(const xyl_problem_t *problem,
                                             xyl_node_program_t *program)
 {
     xyl_neighbors_t neighbors;
     xylem_status_t status = xyl_neighbors_find(problem, &neighbors);
+    const xyl_neighbor_list_t *destinations = &neighbors.destinations;
+    uint32_t i;
 
     if (status == XYLEM_OK) {
         plan(problem, program);
-        xyl_node_hand_over(problem, program, neighbors.sent, neighbors.sent);
+        xyl_node_leave_caches(problem, program, neighbors.sent, neighbors.sent);
         publish(problem, program, &neighbors);
         fetch(program, &neighbors);
-        hand_offered(problem, program, &neighbors);
+        for (i = 0; i < destinations->known; i++)
+            if (xyl_node_is_offered(program, neighbors.sent) &&
+                goes_to_another(destinations, i))
+                pass(problem, program, &neighbors, i, 1);
     } else {
         xyl_node_program_fail(program, status);
     }

@@ -152,18 +152,18 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
     }
 }
 
-/* Sets `hands_over` for `bytes` of input that one seat, or few, combine or copy
- * out at once. Its blocks of `block` bytes must be long, because seats that use
- * blocks in one line disturb each other. */
-static inline void xyl_node_hand_over(const xyl_problem_t *problem,
-                                      xyl_node_program_t *program,
-                                      uint64_t bytes, uint64_t block)
+/* Sets `leaves_caches` for `bytes` of input that one seat, or few, combine or
+ * copy out at once. Its blocks of `block` bytes must be long, because seats
+ * that use blocks in one line disturb each other. */
+static inline void xyl_node_leave_caches(const xyl_problem_t *problem,
+                                         xyl_node_program_t *program,
+                                         uint64_t bytes, uint64_t block)
 {
     const xyl_limits_t *limits = problem->node.limits;
 
-    program->hands_over = problem->ranks >= limits->hand_over_seats &&
-                          bytes <= limits->hand_over &&
-                          block >= limits->hand_over_block;
+    program->leaves_caches = problem->ranks >= limits->hand_over_seats &&
+                             bytes <= limits->hand_over &&
+                             block >= limits->hand_over_block;
 }
 
 /* Where a seat's published bytes are. */

@@ -69,8 +69,8 @@ void xyl_node_reduce_plan(const xyl_problem_t *problem,
     if (program->pieces > 1 || program->segments > 1 ||
         xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
-    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
-                       xyl_problem_bytes(problem));
+    xyl_node_leave_caches(problem, program, xyl_problem_bytes(problem),
+                          xyl_problem_bytes(problem));
 }
 
 /* In place, the result overwrites the input, which is published before. */

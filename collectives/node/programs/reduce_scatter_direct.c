@@ -60,8 +60,8 @@ static void reduce_scatter_direct_write(const xyl_problem_t *problem,
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
     program->shares =
         xyl_node_shares(problem, xyl_node_block_max(problem) * seats);
-    xyl_node_hand_over(problem, program, xyl_node_block_max(problem) * seats,
-                       xyl_node_block_max(problem));
+    xyl_node_leave_caches(problem, program, xyl_node_block_max(problem) * seats,
+                          xyl_node_block_max(problem));
     for (seat = 0; seat < seats; seat++)
         write_reduce_scatter_input(problem, program, seat);
     step = xyl_node_block_step(

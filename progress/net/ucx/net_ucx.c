@@ -353,17 +353,6 @@ static void held_send(net_ucx_t *net)
     }
 }
 
-static void held_give_up(net_ucx_t *net)
-{
-    uint32_t i;
-
-    for (i = 0; i < net->peer_count && net->held != 0; i++)
-        while (!STAILQ_EMPTY(&net->peers[i].held)) {
-            held_t held = held_take(&net->peers[i]);
-            xyl_net_complete(&net->net, held.event, XYLEM_ERR_CANCELED);
-        }
-}
-
 /* ---- posting ---- */
 
 static void ucx_send(xyl_net_t *base, uint32_t rank, uint64_t tag,
@@ -518,19 +507,6 @@ static int ucx_is_flushed(xyl_net_t *base)
            net->sends == 0;
 }
 
-/* A running flush holds on to closed endpoints, and UCX ends the process if the
- * worker is destroyed meanwhile. */
-static void give_up_flush(net_ucx_t *net)
-{
-    uint32_t turns;
-
-    for (turns = 0;
-         turns < CLOSE_TURNS_MAX && net->flush_state == FLUSH_RUNNING &&
-         !ucx_is_flushed(&net->net);
-         turns++)
-        ucp_worker_progress(net->worker);
-}
-
 /* UCX ends the process if the worker is destroyed while sends are under way on
  * an endpoint with error handling. After a failure no flush ends such sends, so
  * this function gives up all sends that no receive will take; their events
@@ -557,7 +533,13 @@ static void give_up_sends(net_ucx_t *net)
         if (UCS_PTR_IS_PTR(request))
             ucp_request_free(request);
     }
-    give_up_flush(net);
+    /* A running flush holds on to closed endpoints, and UCX ends the process if
+     * the worker is destroyed meanwhile. */
+    for (turns = 0;
+         turns < CLOSE_TURNS_MAX && net->flush_state == FLUSH_RUNNING &&
+         !ucx_is_flushed(&net->net);
+         turns++)
+        ucp_worker_progress(net->worker);
 }
 
 /* In a rendezvous the sender may see the end of a message before the receiver
@@ -596,10 +578,15 @@ static void context_release(net_ucx_t *net)
 static void ucx_destroy(xyl_net_t *base)
 {
     net_ucx_t *net = ucx_of(base);
+    uint32_t i;
 
     net->is_ending = 1;
     unasked_end(net);
-    held_give_up(net);
+    for (i = 0; i < net->peer_count && net->held != 0; i++)
+        while (!STAILQ_EMPTY(&net->peers[i].held)) {
+            held_t held = held_take(&net->peers[i]);
+            xyl_net_complete(&net->net, held.event, XYLEM_ERR_CANCELED);
+        }
     if (net->flush_state == FLUSH_DONE && net->sends == 0)
         take_the_last(net);
     else

@@ -148,9 +148,9 @@ static void *placed_open(scene_t *scene, uint32_t owner, unsigned number,
         .bytes = 1 << 20,
         .buffer = number,
         .handle = {(uint8_t)(number >> 8), (uint8_t)number}};
+    const xyl_device_remote_t remote = {owner, &name, 0, scene->exec, &stub};
 
-    return xyl_device_open(fabric_context(scene->fabric, 0), &stub, owner, 0,
-                           &name, scene->exec);
+    return xyl_device_open(fabric_context(scene->fabric, 0), &remote);
 }
 
 static void *owners_open(scene_t *scene, uint32_t owner, unsigned number)
