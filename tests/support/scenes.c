@@ -22,20 +22,39 @@ void scenes_fini(scenes_t *scenes)
     free(scenes->pile);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9fb21c651e98df25);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t stir(uint64_t hash, uint64_t word)
+{
+    hash = (hash + word) * UINT64_C(0xbf58476d1ce4e5b9);
+    return hash ^ hash >> 31;
+}
+
+/* Two hashes, of even and of odd words each, so that no step of one waits for
+ * those of the others. */
 static void hash(const scenes_t *scenes, const void *scene, uint64_t hashes[2])
 {
-    uint64_t word;
+    uint64_t mixed[2] = {1, 3}, stirred[2] = {2, 4}, words[2] = {0, 0};
     size_t i;
 
-    hashes[0] = 1;
-    hashes[1] = 2;
-    for (i = 0; i < scenes->bytes; i += sizeof word) {
-        memcpy(&word, (const char *)scene + i, sizeof word);
-        hashes[0] = (hashes[0] ^ word) * UINT64_C(0x9fb21c651e98df25);
-        hashes[0] ^= hashes[0] >> 29;
-        hashes[1] = (hashes[1] + word) * UINT64_C(0xbf58476d1ce4e5b9);
-        hashes[1] ^= hashes[1] >> 31;
+    for (i = 0; i + sizeof words <= scenes->bytes; i += sizeof words) {
+        memcpy(words, (const char *)scene + i, sizeof words);
+        mixed[0] = mix(mixed[0], words[0]);
+        mixed[1] = mix(mixed[1], words[1]);
+        stirred[0] = stir(stirred[0], words[0]);
+        stirred[1] = stir(stirred[1], words[1]);
     }
+    if (i < scenes->bytes) { /* whole words */
+        memcpy(words, (const char *)scene + i, sizeof words[0]);
+        mixed[0] = mix(mixed[0], words[0]);
+        stirred[0] = stir(stirred[0], words[0]);
+    }
+    hashes[0] = mix(mixed[0], mixed[1]);
+    hashes[1] = stir(stirred[0], stirred[1]);
 }
 
 /* 1: it was not there. */

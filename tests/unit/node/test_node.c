@@ -24,6 +24,8 @@
 
 enum {
     RANKS_MAX = 17,
+    FEW_RANKS = 4,
+    MANY_ELEMENTS = 20000, /* if ranks are few, and fewer if they are not */
     STARTS_MAX = 3,
     MIXED_OPERATIONS = 6,
     DYING_OPERATIONS = 3,
@@ -98,7 +100,9 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
     call_case_t c = call_case_random(random, coll, ranks);
 
     if (random_below(random, 8) == 0) /* beyond one piece */
-        c.count = random_below(random, 20000);
+        c.count = random_below(random, ranks <= FEW_RANKS
+                                           ? MANY_ELEMENTS
+                                           : MANY_ELEMENTS * FEW_RANKS / ranks);
     c.algorithm[0] = '\0'; /* the setting's */
     return c;
 }

@@ -116,7 +116,7 @@ static uint32_t problems_of(uint32_t ranks)
 {
     if (ranks <= 8)
         return 32;
-    return ranks <= RANKS_MAX ? 12 : 5;
+    return check_cases(ranks <= RANKS_MAX ? 6 : 3);
 }
 
 static uint64_t seed_of(const schedule_entry_t *entry, uint32_t ranks,
