@@ -16,15 +16,17 @@ enum { PACKED_BYTES_MAX = 16384 };
 
 /* This rank's part in the two sides of a collective. */
 typedef struct sides {
-    int sends, receives;          /* on this rank */
-    int send_blocks, recv_blocks; /* 1: a block per rank; 0: one block */
-    int send_varies, recv_varies;
-    int in_place; /* a buffer is MPI_IN_PLACE, */
-    int by_recv;  /* namely the receive buffer */
+    const xyl_coll_traits_t *traits;
+    int sends, receives; /* on this rank */
+    int in_place;        /* a buffer is MPI_IN_PLACE, */
+    int by_recv;         /* namely the receive buffer */
 } sides_t;
 
 /* A side as xylem sees it. */
 typedef struct view {
+    const xmpi_side_t *side;
+    xmpi_buffer_t *buffer; /* for packed data */
+    uint32_t n;            /* blocks */
     const void *address;
     xmpi_type_t *mpis;         /* of all blocks; NULL: each has its own */
     uint64_t bytes;            /* of a block, if blocks are alike */
@@ -38,12 +40,9 @@ static sides_t sides_of(const xmpi_call_t *call, const xmpi_comm_t *comm,
                         int is_root)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
-    sides_t sides = {.sends = xyl_side_matters(traits->sends, is_root),
-                     .receives = xyl_side_matters(traits->receives, is_root),
-                     .send_blocks = traits->send_blocks,
-                     .recv_blocks = traits->recv_blocks,
-                     .send_varies = traits->send_varies,
-                     .recv_varies = traits->recv_varies};
+    sides_t sides = {.traits = traits,
+                     .sends = xyl_side_matters(traits->sends, is_root),
+                     .receives = xyl_side_matters(traits->receives, is_root)};
 
     if (traits->has_neighbors) {
         sides.sends &= comm->destination_count != 0;
@@ -118,27 +117,26 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
 }
 
 /* The type of a side; NULL: its handle is no committed type. */
-static xmpi_type_t *type_of(xmpi_plan_t *plan, const xmpi_side_t *side,
-                            const xmpi_buffer_t *buffer)
+static xmpi_type_t *type_of(xmpi_plan_t *plan, const view_t *view)
 {
-    return plan->is_brief ? xmpi_type_look(side->type,
-                                           &plan->briefs[buffer == &plan->recv])
-                          : xmpi_type_find(side->type);
+    return plan->is_brief
+               ? xmpi_type_look(view->side->type,
+                                &plan->briefs[view->buffer == &plan->recv])
+               : xmpi_type_find(view->side->type);
 }
 
 /* Gives the side a buffer for its packed data, and views the buffer. */
-static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
-                       const xmpi_side_t *side, uint32_t n,
-                       xmpi_buffer_t *buffer, view_t *view)
+static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call, view_t *view)
 {
-    xmpi_block_t *blocks = plan_take(plan, n * sizeof *blocks);
+    xmpi_block_t *blocks = plan_take(plan, view->n * sizeof *blocks);
+    xmpi_buffer_t *buffer = view->buffer;
     uint64_t total = 0;
     uint32_t i;
 
     if (blocks == NULL)
         return MPI_ERR_NO_MEM;
-    for (i = 0; i < n; i++) {
-        int code = read_block(call, side, view->mpis, i, &blocks[i]);
+    for (i = 0; i < view->n; i++) {
+        int code = read_block(call, view->side, view->mpis, i, &blocks[i]);
         if (code != MPI_SUCCESS)
             return code;
         if (view->counts != NULL) {
@@ -150,11 +148,11 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     buffer->packed = plan_take(plan, total);
     if (buffer->packed == NULL)
         return MPI_ERR_NO_MEM;
-    for (i = 0; i < n; i++)
+    for (i = 0; i < view->n; i++)
         xmpi_type_hold(blocks[i].type);
     /* Drops const: the buffer of a send side is only read. */
-    memcpy(&buffer->user, &side->buf, sizeof buffer->user);
-    buffer->count = n;
+    memcpy(&buffer->user, &view->side->buf, sizeof buffer->user);
+    buffer->count = view->n;
     buffer->blocks = blocks;
     view->address = buffer->packed;
     view->count = view->bytes;
@@ -181,20 +179,19 @@ static const void *address_behind(const xmpi_side_t *side, int64_t bytes)
 
 /* Moves the beginning of the buffer to its first block if that lies before it,
  * or if the buffer is MPI_BOTTOM; displacements count `unit` bytes. */
-static void begin_at_first(const xmpi_side_t *side, uint32_t n, int64_t unit,
-                           view_t *view)
+static void begin_at_first(view_t *view, int64_t unit)
 {
     int64_t lowest = INT64_MAX, displ;
     uint32_t i;
 
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < view->n; i++) {
         displ = (int64_t)view->displs[i];
         if (view->counts[i] != 0 && displ < lowest)
             lowest = displ;
     }
-    if (lowest == INT64_MAX || (lowest >= 0 && side->buf != NULL))
+    if (lowest == INT64_MAX || (lowest >= 0 && view->side->buf != NULL))
         return;
-    for (i = 0; i < n; i++)
+    for (i = 0; i < view->n; i++)
         if (view->counts[i] != 0)
             view->displs[i] -= (uint64_t)lowest;
     view->address =
@@ -203,31 +200,31 @@ static void begin_at_first(const xmpi_side_t *side, uint32_t n, int64_t unit,
 
 /* Turns a view in bytes into a view in elements with gaps, which stay where
  * they are; 0: the type has no layout. */
-static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
-                         uint32_t n, view_t *view)
+static int view_laid_out(const xmpi_call_t *call, view_t *view)
 {
+    const xmpi_side_t *side = view->side;
     xmpi_type_t *type = xmpi_type_find(side->type);
     uint32_t i;
 
     if (type == NULL || !xmpi_type_layout(type, &view->type))
         return 0;
-    for (i = 0; i < n; i++)
+    for (i = 0; i < view->n; i++)
         if (view->counts[i] != 0) {
             view->counts[i] = (uint64_t)xmpi_number_at(call, side->counts, i);
             view->displs[i] = (uint64_t)xmpi_number_at(call, side->displs, i);
         }
     view->address = address_behind(side, type->true_low);
-    begin_at_first(side, n, type->extent, view);
+    begin_at_first(view, type->extent);
     return 1;
 }
 
 /* As view_laid_out, if each block has its own type; plain blocks stay bytes. */
-static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
-                      const xmpi_side_t *side, uint32_t n, view_t *view)
+static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call, view_t *view)
 {
+    const xmpi_side_t *side = view->side;
+    uint32_t i, n = view->n;
     xylem_type_t *types;
     xmpi_type_t *type;
-    uint32_t i;
 
     types = (xylem_type_t *)plan_take_words(plan, n / 2 + 1);
     for (i = 0; types != NULL && i < n; i++) {
@@ -244,22 +241,22 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
             view->counts[i] = (uint64_t)xmpi_number_at(call, side->counts, i);
     view->types = types;
     if (types != NULL)
-        begin_at_first(side, n, 1, view);
+        begin_at_first(view, 1);
     return types != NULL;
 }
 
 static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
-                        const xmpi_side_t *side, uint32_t n,
-                        xmpi_buffer_t *buffer, view_t *view)
+                        view_t *view)
 {
+    const xmpi_side_t *side = view->side;
     int is_plain = 1, code;
+    uint32_t i, n = view->n;
     uint64_t bytes = 0;
-    uint32_t i;
 
     if (side->counts == NULL || side->displs == NULL)
         return MPI_ERR_ARG;
     if (side->types == NULL) {
-        view->mpis = type_of(plan, side, buffer);
+        view->mpis = type_of(plan, view);
         if (view->mpis == NULL)
             return MPI_ERR_TYPE;
     }
@@ -282,21 +279,20 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
     }
     view->address = side->buf;
     if (is_plain) {
-        begin_at_first(side, n, 1, view);
+        begin_at_first(view, 1);
         return MPI_SUCCESS;
     }
     if (takes_layouts(call, bytes) &&
-        (side->types == NULL ? view_laid_out(call, side, n, view)
-                             : view_types(plan, call, side, n, view)))
+        (side->types == NULL ? view_laid_out(call, view)
+                             : view_types(plan, call, view)))
         return MPI_SUCCESS;
-    return view_packed(plan, call, side, n, buffer, view);
+    return view_packed(plan, call, view);
 }
 
-static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
-                      const xmpi_side_t *side, uint32_t n,
-                      xmpi_buffer_t *buffer, view_t *view)
+static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call, view_t *view)
 {
-    xmpi_type_t *type = type_of(plan, side, buffer);
+    const xmpi_side_t *side = view->side;
+    xmpi_type_t *type = type_of(plan, view);
 
     if (type == NULL)
         return MPI_ERR_TYPE;
@@ -307,37 +303,16 @@ static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
     view->address = side->buf;
     if (type->is_plain || view->bytes == 0)
         return MPI_SUCCESS;
-    if (takes_layouts(call, n * view->bytes) &&
+    if (takes_layouts(call, view->n * view->bytes) &&
         xmpi_type_layout(xmpi_type_find(side->type), &view->type)) {
         view->address = address_behind(side, type->true_low);
         view->count = (uint64_t)side->count;
         return MPI_SUCCESS;
     }
-    return view_packed(plan, call, side, n, buffer, view);
-}
-
-static int view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
-                     const xmpi_side_t *side, int n, int varies,
-                     xmpi_buffer_t *buffer, view_t *view)
-{
-    return varies ? view_varying(plan, call, side, (uint32_t)n, buffer, view)
-                  : view_alike(plan, call, side, (uint32_t)n, buffer, view);
+    return view_packed(plan, call, view);
 }
 
 /* ---- data that is moved ---- */
-
-/* Sends a copy of the data if both sides are one buffer without MPI_IN_PLACE,
- * as Open MPI tolerates that. */
-static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
-                        const sides_t *sides, int ranks, view_t *send)
-{
-    const xmpi_side_t *side = &call->send;
-    int n = sides->send_blocks ? ranks : 1;
-
-    if (side->types == NULL)
-        send->mpis = type_of(plan, side, &plan->send);
-    return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
-}
 
 /* Whether MPI allows MPI_IN_PLACE for the side that has it. */
 static int in_place_is_good(const xmpi_call_t *call, int is_root)
@@ -349,33 +324,27 @@ static int in_place_is_good(const xmpi_call_t *call, int is_root)
            (by_recv ? call->send.buf : call->recv.buf) != MPI_IN_PLACE;
 }
 
-/* The number of blocks that this rank receives, if it receives several. */
-static int blocks_of(const xmpi_call_t *call, const xmpi_comm_t *comm)
-{
-    return xyl_coll_traits(call->coll)->has_neighbors ? (int)comm->source_count
-                                                      : comm->size;
-}
-
 static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
-                      const xmpi_comm_t *comm, const sides_t *sides,
-                      view_t *send, view_t *recv)
+                      const sides_t *sides, view_t *send, view_t *recv)
 {
     int code = MPI_SUCCESS;
 
     if (sides->receives && !sides->by_recv)
-        code = view_side(plan, call, &call->recv,
-                         sides->recv_blocks ? blocks_of(call, comm) : 1,
-                         sides->recv_varies, &plan->recv, recv);
+        code = sides->traits->recv_varies ? view_varying(plan, call, recv)
+                                          : view_alike(plan, call, recv);
     if (code == MPI_SUCCESS && sides->sends &&
         (!sides->in_place || sides->by_recv))
-        code = view_side(plan, call, &call->send,
-                         sides->send_blocks ? comm->size : 1,
-                         sides->send_varies, &plan->send, send);
-    if (code == MPI_SUCCESS && !sides->in_place && sides->sends &&
-        sides->receives && send->address == recv->address &&
-        send->address != NULL)
-        code = copy_aliased(plan, call, sides, comm->size, send);
-    return code;
+        code = sides->traits->send_varies ? view_varying(plan, call, send)
+                                          : view_alike(plan, call, send);
+    if (code != MPI_SUCCESS || sides->in_place || !sides->sends ||
+        !sides->receives || send->address != recv->address ||
+        send->address == NULL)
+        return code;
+    /* Sends a copy of the data if both sides are one buffer without
+     * MPI_IN_PLACE, as Open MPI tolerates that. */
+    if (send->side->types == NULL)
+        send->mpis = type_of(plan, send);
+    return view_packed(plan, call, send);
 }
 
 /* The view that describes this rank's block: of the data it sends, or of the
@@ -384,11 +353,12 @@ static const view_t *own_view(const xmpi_call_t *call, const sides_t *sides,
                               const view_t *send, const view_t *recv)
 {
     if (sides->by_recv)
-        return sides->send_varies ? NULL : send;
+        return sides->traits->send_varies ? NULL : send;
     if (call->coll == XYLEM_COLL_ALLTOALL && !sides->in_place)
         return send;
-    return sides->sends && !sides->send_blocks && !sides->in_place ? send
-                                                                   : recv;
+    return sides->sends && !sides->traits->send_blocks && !sides->in_place
+               ? send
+               : recv;
 }
 
 /* Describes both sides of this rank, as one of them has gaps. */
@@ -420,26 +390,35 @@ static int describe_blocks(xmpi_plan_t *plan, uint32_t n, const view_t *send,
 }
 
 /* Whether the block that this rank sends to itself is longer than its room. */
-static int is_too_long(const xmpi_call_t *call, const sides_t *sides,
-                       const view_t *send, const view_t *recv)
+static int is_too_long(const sides_t *sides, const view_t *send,
+                       const view_t *recv)
 {
     return sides->sends && sides->receives && !sides->in_place &&
-           !sides->send_varies && !sides->recv_varies &&
-           !xyl_coll_traits(call->coll)->has_neighbors &&
-           send->bytes > recv->bytes;
+           !sides->traits->send_varies && !sides->traits->recv_varies &&
+           !sides->traits->has_neighbors && send->bytes > recv->bytes;
 }
 
 static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides)
 {
+    const xyl_coll_traits_t *traits = sides->traits;
+    uint32_t sources =
+        traits->has_neighbors ? comm->source_count : (uint32_t)comm->size;
+    view_t send = {.side = &call->send,
+                   .buffer = &plan->send,
+                   .n = traits->send_blocks ? (uint32_t)comm->size : 1,
+                   .type = XYLEM_BYTE};
+    view_t recv = {.side = &call->recv,
+                   .buffer = &plan->recv,
+                   .n = traits->recv_blocks ? sources : 1,
+                   .type = XYLEM_BYTE};
     xylem_coll_args_t *args = &plan->args;
     const view_t *own;
-    view_t send = {.type = XYLEM_BYTE}, recv = {.type = XYLEM_BYTE};
-    int code = view_sides(plan, call, comm, sides, &send, &recv);
+    int code = view_sides(plan, call, sides, &send, &recv);
 
     if (code != MPI_SUCCESS)
         return code;
-    if (is_too_long(call, sides, &send, &recv))
+    if (is_too_long(sides, &send, &recv))
         return MPI_ERR_TRUNCATE;
     own = own_view(call, sides, &send, &recv);
     args->send =
@@ -459,8 +438,8 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
     plan->packs_recv = sides->in_place ? !sides->by_recv
                                        : call->coll == XYLEM_COLL_BCAST &&
                                              comm->rank == call->root;
-    plan->packs_own = sides->in_place && !sides->send_blocks;
-    if (xyl_coll_traits(call->coll)->has_neighbors) {
+    plan->packs_own = sides->in_place && !traits->send_blocks;
+    if (traits->has_neighbors) {
         xmpi_neighbors_set(comm, send.bytes, recv.bytes, args);
         plan->packs_recv = xmpi_neighbors_have_gaps(comm);
     }
@@ -480,12 +459,12 @@ static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
     int64_t count;
     int i;
 
-    if (!sides->recv_varies) {
+    if (!sides->traits->recv_varies) {
         if (call->send.count < 0)
             return MPI_ERR_COUNT;
         plan->args.count = (size_t)call->send.count;
         *total_out = plan->args.count;
-        if (sides->send_blocks)
+        if (sides->traits->send_blocks)
             *total_out *= (uint64_t)comm->size;
         return MPI_SUCCESS;
     }
@@ -562,15 +541,12 @@ static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     const xmpi_side_t side = {
         .buf = user, .count = (MPI_Count)count, .type = call->send.type};
-    view_t view = {.mpis = xmpi_type_find(call->send.type)};
+    view_t view = {.side = &side,
+                   .buffer = buffer,
+                   .n = 1,
+                   .mpis = xmpi_type_find(call->send.type)};
 
-    return view_packed(plan, call, &side, 1, buffer, &view);
-}
-
-static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
-                         uint64_t total)
-{
-    return sides->send_blocks && !sides->in_place ? plan->args.count : total;
+    return view_packed(plan, call, &view);
 }
 
 /* Sides with gaps go through buffers. So does the send side if both sides are
@@ -591,8 +567,9 @@ static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
         plan->args.send = plan->send.packed;
     }
     if (has_gaps && sides->receives && code == MPI_SUCCESS) {
-        code = pack_elements(plan, call, call->recv.buf,
-                             received(plan, sides, total), &plan->recv);
+        if (sides->traits->send_blocks && !sides->in_place)
+            total = plan->args.count; /* what this rank receives */
+        code = pack_elements(plan, call, call->recv.buf, total, &plan->recv);
         plan->args.recv = plan->recv.packed;
     }
     return code;

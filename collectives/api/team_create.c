@@ -36,27 +36,25 @@ typedef struct team_request {
     xylem_team_t **team_out;
 } team_request_t;
 
-static int is_before(const row_t *a, const row_t *b)
+/* For qsort. */
+static int compare_rows(const void *a, const void *b)
 {
-    return a->key != b->key ? a->key < b->key : a->parent_rank < b->parent_rank;
+    const row_t *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->parent_rank < y->parent_rank ? -1 : 1;
 }
 
-/* Keeps the rows of `color`, sorted by (key, rank in parent); shell sort. */
+/* Keeps the rows of `color`, sorted by (key, rank in parent). */
 static uint32_t pick_members(row_t *table, uint32_t size, uint32_t color)
 {
-    uint32_t i, j, gap, count = 0;
-    row_t row;
+    uint32_t i, count = 0;
 
     for (i = 0; i < size; i++)
         if (table[i].color == color)
             table[count++] = table[i];
-    for (gap = count / 2; gap > 0; gap /= 2)
-        for (i = gap; i < count; i++) {
-            row = table[i];
-            for (j = i; j >= gap && is_before(&row, &table[j - gap]); j -= gap)
-                table[j] = table[j - gap];
-            table[j] = row;
-        }
+    qsort(table, count, sizeof *table, compare_rows);
     return count;
 }
 
@@ -166,6 +164,7 @@ static void fill_row(team_request_t *request, uint32_t key, uint32_t size)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }
 
+/* `size`: ranks of the new team; 0: this rank does not know. */
 static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
                                   uint32_t key, uint32_t size,
                                   xylem_team_t **team_out,
@@ -177,8 +176,10 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     xyl_operation_t *allreduce;
     void *table;
 
-    if (request == NULL)
+    if (request == NULL) {
+        xyl_compose_refuse(parent, status);
         return status;
+    }
     if (color != XYLEM_COLOR_NONE)
         request->reserved = xyl_team_reserve(parent->context, parent->size);
     if (request->reserved != NULL || color == XYLEM_COLOR_NONE)
@@ -187,6 +188,7 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     if (status != XYLEM_OK) {
         xyl_team_unreserve(parent->context, request->reserved);
         xyl_request_discard(&request->request);
+        xyl_compose_refuse(parent, status);
         return xyl_fail(status, "no memory to make a team");
     }
     allreduce->call = xyl_word_of_split();
@@ -200,20 +202,6 @@ static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
     *request_out = &request->request;
     xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
-}
-
-/* `size`: ranks of the new team; 0: this rank does not know. */
-static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
-                                  uint32_t key, uint32_t size,
-                                  xylem_team_t **team_out,
-                                  xylem_request_t **request_out)
-{
-    xylem_status_t status =
-        split_begin(parent, color, key, size, team_out, request_out);
-
-    if (status != XYLEM_OK)
-        xyl_compose_refuse(parent, status);
-    return status;
 }
 
 /* ---- tickets ---- */
@@ -360,7 +348,7 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
     if (status != XYLEM_OK)
         return status;
     /* Most calls with the color and key of a dup are one. */
-    return split_start(parent, color, key,
+    return split_begin(parent, color, key,
                        color == 0 && key == parent->rank ? parent->size : 0,
                        team_out, request_out);
 }
@@ -373,7 +361,7 @@ xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
 
     if (status != XYLEM_OK)
         return status;
-    return split_start(parent, 0, parent->rank, parent->size, team_out,
+    return split_begin(parent, 0, parent->rank, parent->size, team_out,
                        request_out);
 }
 
@@ -423,24 +411,16 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
         xyl_compose_refuse(parent, status);
         return status;
     }
-    return split_start(parent, position == XYLEM_COLOR_NONE ? position : 0,
+    return split_begin(parent, position == XYLEM_COLOR_NONE ? position : 0,
                        position, count, team_out, request_out);
-}
-
-static xylem_status_t check_may_block(const xylem_team_t *parent,
-                                      const char *call)
-{
-    xylem_status_t status = xyl_team_check(parent, call);
-
-    return status == XYLEM_OK ? xyl_context_may_block(parent->context, call)
-                              : status;
 }
 
 xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
                                 uint32_t key, xylem_team_t **team_out)
 {
     xylem_request_t *request;
-    xylem_status_t status = check_may_block(parent, "xylem_team_split");
+    xylem_status_t status =
+        xyl_team_check_may_block(parent, "xylem_team_split");
 
     if (status == XYLEM_OK)
         status = xylem_team_isplit(parent, color, key, team_out, &request);
@@ -450,7 +430,7 @@ xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
 xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out)
 {
     xylem_request_t *request;
-    xylem_status_t status = check_may_block(parent, "xylem_team_dup");
+    xylem_status_t status = xyl_team_check_may_block(parent, "xylem_team_dup");
 
     if (status == XYLEM_OK)
         status = xylem_team_idup(parent, team_out, &request);
@@ -461,7 +441,8 @@ xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
                                  uint32_t count, xylem_team_t **team_out)
 {
     xylem_request_t *request;
-    xylem_status_t status = check_may_block(parent, "xylem_team_subset");
+    xylem_status_t status =
+        xyl_team_check_may_block(parent, "xylem_team_subset");
 
     if (status == XYLEM_OK)
         status = xylem_team_isubset(parent, ranks, count, team_out, &request);

@@ -12,12 +12,11 @@
 static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
                                      const char *call)
 {
-    xylem_status_t status = xyl_team_check(team, call);
+    xylem_status_t status = xyl_team_check_may_block(team, call);
 
-    if (status == XYLEM_OK && out == NULL)
-        return xyl_refuse(call, "an output is NULL");
-    return status == XYLEM_OK ? xyl_context_may_block(team->context, call)
-                              : status;
+    return status == XYLEM_OK && out == NULL
+               ? xyl_refuse(call, "an output is NULL")
+               : status;
 }
 
 static xylem_status_t agree_on(xylem_team_t *team, uint32_t *flags,

@@ -196,17 +196,12 @@ static void begin_combine(directory_stage_t *directory)
         &directory->task[XYL_COPY_KERNEL].does.combine;
     uint32_t rank;
 
-    combine->op = plan->op;
-    combine->type = plan->type;
-    combine->count = plan->count;
-    combine->blocks = 0;
-    combine->inputs = plan->problem.ranks;
-    combine->results = 0;
+    xyl_device_combine_fill(plan, plan->count, combine);
     for (rank = 0; rank < plan->problem.ranks; rank++)
-        combine->input[rank] = rank == plan->problem.rank
-                                   ? plan->input.users + plan->input.at
-                                   : directory->room + place_at(plan, rank);
-    combine->result[combine->results++] = plan->result.users + plan->result.at;
+        combine->input[combine->inputs++] =
+            rank == plan->problem.rank ? xyl_device_own(&plan->input)
+                                       : directory->room + place_at(plan, rank);
+    combine->result[combine->results++] = xyl_device_own(&plan->result);
     if (gotten_bytes(plan) != 0)
         combine->result[combine->results++] = directory->room;
     xyl_cuda_combine_begin(plan->exec, &directory->works[XYL_COPY_KERNEL].work,
@@ -216,8 +211,8 @@ static void begin_combine(directory_stage_t *directory)
 static int begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
 {
     const xyl_device_plan_t *plan = directory->plan;
-    char *input = plan->input.users + plan->input.at + copy->at;
-    char *result = plan->result.users + plan->result.at + copy->at;
+    char *input = xyl_device_own(&plan->input) + copy->at;
+    char *result = xyl_device_own(&plan->result) + copy->at;
     char *room = directory->room == NULL ? NULL : directory->room + copy->at;
     xyl_work_t *work = &directory->works[work_number(copy)].work;
 
@@ -248,14 +243,14 @@ static int begin_copy(void *arg, const xyl_copy_t *copy)
     case XYL_COPY_IPC_IN:
         begin_move(directory, copy,
                    room_now(directory, place_at(plan, plan->problem.rank)),
-                   plan->input.users + plan->input.at);
+                   xyl_device_own(&plan->input));
         break;
     case XYL_COPY_KERNEL:
         begin_combine(directory);
         break;
     case XYL_COPY_OWN_OUT:
     case XYL_COPY_IPC_OUT:
-        begin_move(directory, copy, plan->result.users + plan->result.at,
+        begin_move(directory, copy, xyl_device_own(&plan->result),
                    room_now(directory, 0));
         break;
     default:

@@ -127,17 +127,12 @@ static char *operand(writer_t *writer, uint32_t rank, int is_input)
 
 static xyl_cuda_combine_t *combine_next(writer_t *writer, uint64_t elements)
 {
-    const xyl_device_plan_t *plan = writer->plan;
-    xyl_device_task_t *task = &plan->tasks[writer->count++];
-    xyl_cuda_combine_t *combine = &task->does.combine;
+    xyl_device_task_t *task = &writer->plan->tasks[writer->count++];
 
     task->is_moves = 0;
-    combine->op = plan->op;
-    combine->type = plan->type;
-    combine->count = elements;
-    combine->blocks = writer->blocks;
-    combine->inputs = combine->results = 0;
-    return combine;
+    xyl_device_combine_fill(writer->plan, elements, &task->does.combine);
+    task->does.combine.blocks = writer->blocks;
+    return &task->does.combine;
 }
 
 static void add_input(writer_t *writer, xyl_cuda_combine_t *combine,

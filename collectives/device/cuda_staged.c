@@ -141,16 +141,6 @@ static char *place_of(const staged_t *staged, uint32_t rank, uint32_t place)
     return room == NULL ? NULL : room + place * place_bytes(staged->plan);
 }
 
-static char *own_input(const staged_t *staged)
-{
-    return staged->plan->input.users + staged->plan->input.at;
-}
-
-static char *own_result(const staged_t *staged)
-{
-    return staged->plan->result.users + staged->plan->result.at;
-}
-
 static void copy(staged_t *staged, char *to, const char *from)
 {
     xyl_device_task_t *task = &staged->plan->tasks[0];
@@ -169,26 +159,20 @@ static void copy(staged_t *staged, char *to, const char *from)
 
 static xyl_cuda_combine_t *combine(staged_t *staged)
 {
-    const xyl_device_plan_t *plan = staged->plan;
     xyl_device_task_t *task = &staged->plan->tasks[0];
-    xyl_cuda_combine_t *does = &task->does.combine;
 
     task->is_moves = 0;
-    does->op = plan->op;
-    does->type = plan->type;
-    does->count = plan->count;
-    does->blocks = 0;
-    does->inputs = 1;
-    does->results = 1;
+    xyl_device_combine_fill(staged->plan, staged->plan->count,
+                            &task->does.combine);
     staged->tasks = 1;
-    return does;
+    return &task->does.combine;
 }
 
 static void copy_to_leader(staged_t *staged)
 {
     if (staged->rank != staged->leader)
         copy(staged, place_of(staged, staged->leader, COPIES + staged->rank),
-             own_input(staged));
+             xyl_device_own(&staged->plan->input));
 }
 
 /* The leader's own input comes first, the others' in the order of ranks. */
@@ -201,8 +185,8 @@ static void combine_copies(staged_t *staged)
     if (staged->rank != staged->leader)
         return;
     does = combine(staged);
-    does->result[0] = place_of(staged, staged->rank, SUM);
-    does->input[0] = own_input(staged);
+    does->result[does->results++] = place_of(staged, staged->rank, SUM);
+    does->input[does->inputs++] = xyl_device_own(&plan->input);
     for (rank = 0; rank < plan->problem.ranks; rank++)
         if (rank != staged->rank &&
             are_together(plan, staged->grouping, rank, staged->rank))
@@ -231,10 +215,9 @@ static void take_up(staged_t *staged, uint32_t level)
         staged->number + bit >= staged->leaders)
         return;
     does = combine(staged);
-    does->input[0] = place_of(staged, staged->rank, SUM);
-    does->input[1] = place_of(staged, staged->rank, INBOX);
-    does->inputs = 2;
-    does->result[0] = place_of(staged, staged->rank, SUM);
+    does->input[does->inputs++] = place_of(staged, staged->rank, SUM);
+    does->input[does->inputs++] = place_of(staged, staged->rank, INBOX);
+    does->result[does->results++] = place_of(staged, staged->rank, SUM);
 }
 
 /* From the greatest level down: a leader with an odd number there takes the
@@ -253,7 +236,8 @@ static void take_down(staged_t *staged, uint32_t level)
 static void copy_out(staged_t *staged)
 {
     if (staged->plan->result.bytes != 0)
-        copy(staged, own_result(staged), place_of(staged, staged->leader, SUM));
+        copy(staged, xyl_device_own(&staged->plan->result),
+             place_of(staged, staged->leader, SUM));
 }
 
 static void up_write(staged_t *staged, uint32_t phase)
@@ -284,7 +268,7 @@ static int staged_write(xyl_device_plan_t *plan, grouping_t grouping,
         up_write(&staged, phase);
     else if (phase < up && staged.rank == first_of(plan))
         copy(&staged, place_of(&staged, staged.rank, SUM),
-             own_input(&staged)); /* a broadcast */
+             xyl_device_own(&plan->input)); /* a broadcast */
     else if (phase >= up && goes_down(coll) && phase < up + staged.levels)
         take_down(&staged, staged.levels - 1 - (phase - up));
     else if (phase >= up)

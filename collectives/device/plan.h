@@ -132,6 +132,24 @@ xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
                                           rank * plan->offer_bytes);
 }
 
+/* Where a buffer of this rank begins. */
+static inline char *xyl_device_own(const xyl_device_side_t *side)
+{
+    return side->users + side->at;
+}
+
+/* Begins to describe a kernel that combines `count` elements. The caller adds
+ * its inputs and results. */
+static inline void xyl_device_combine_fill(const xyl_device_plan_t *plan,
+                                           uint64_t count,
+                                           xyl_cuda_combine_t *combine)
+{
+    combine->op = plan->op;
+    combine->type = plan->type;
+    combine->count = count;
+    combine->blocks = combine->inputs = combine->results = 0;
+}
+
 /* ---- run.c ---- */
 
 /* Adds all stages of a collective of that design. */

@@ -70,7 +70,7 @@ static void device_start(xyl_stage_t *stage)
 static char *side_address(const xyl_device_side_t *side)
 {
     if (side->layout == NULL)
-        return side->users + side->at;
+        return xyl_device_own(side);
     return side->users + side->layout->low +
            (int64_t)(side->at / side->layout->bytes) * side->layout->extent;
 }

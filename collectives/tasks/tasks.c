@@ -413,10 +413,8 @@ xylem_status_t xylem_tasks_open(xylem_team_t *team,
 {
     static const char name[] = "xylem_tasks_open";
     xylem_request_t *request = NULL;
-    xylem_status_t status = xyl_team_check(team, name);
+    xylem_status_t status = xyl_team_check_may_block(team, name);
 
-    if (status == XYLEM_OK)
-        status = xyl_context_may_block(team->context, name);
     if (status == XYLEM_OK)
         status = open_begin(team, params, name, tasks_out, &request);
     return status == XYLEM_OK ? xyl_request_finish(request) : status;

@@ -209,8 +209,7 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
 
     xyl_config_apply_log(NULL, NULL);
     if (context_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_context_create: context_out is NULL");
+        return xyl_refuse("xylem_context_create", "context_out is NULL");
     status = params_read(given, &params);
     if (status != XYLEM_OK)
         return status;

@@ -292,10 +292,9 @@ xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
     int was_muted;
 
     if (row == NULL || text == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_setting_get: text is NULL, or there is no "
-                        "setting '%s'",
-                        name == NULL ? "" : name);
+        return xyl_refuse("xylem_setting_get",
+                          "text is NULL, or there is no setting '%s'",
+                          name == NULL ? "" : name);
     /* A program calls this for several settings, and the creation of a context
      * logs the messages. */
     was_muted = xyl_log_mute(1);

@@ -87,8 +87,7 @@ xylem_status_t xylem_alloc(xylem_context_t *context, size_t bytes,
     if (status != XYLEM_OK)
         return status;
     if (memory_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_alloc: memory_out is NULL");
+        return xyl_refuse("xylem_alloc", "memory_out is NULL");
     block = block_create(context->heap.shm, bytes == 0 ? 1 : bytes);
     if (block != NULL) {
         pthread_mutex_lock(&context->heap.lock);
@@ -120,10 +119,10 @@ xylem_status_t xylem_free(xylem_context_t *context, void *memory)
     }
     pthread_mutex_unlock(&context->heap.lock);
     if (block == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_free: %p is not what xylem_alloc returned for "
-                        "this context, or it has been freed",
-                        memory);
+        return xyl_refuse("xylem_free",
+                          "%p is not what xylem_alloc returned for this "
+                          "context, or it has been freed",
+                          memory);
     block_destroy(block);
     return XYLEM_OK;
 }

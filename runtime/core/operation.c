@@ -692,19 +692,17 @@ static xylem_status_t part_check(const xyl_operation_t *operation,
 {
     if (operation->request.ops != &operation_ops ||
         !operation->parts.are_awaited)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_segment_ready: the request was made without "
-                        "XYLEM_FLAG_PARTS, or this rank has no input");
+        return xyl_refuse("xylem_segment_ready",
+                          "the request was made without XYLEM_FLAG_PARTS, or "
+                          "this rank has no input");
     if (segment >= operation->segments)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_segment_ready: there is no segment %llu of "
-                        "%llu",
-                        (unsigned long long)segment,
-                        (unsigned long long)operation->segments);
+        return xyl_refuse("xylem_segment_ready",
+                          "there is no segment %llu of %llu",
+                          (unsigned long long)segment,
+                          (unsigned long long)operation->segments);
     if (atomic_load_explicit(&operation->request.state, memory_order_acquire) !=
         XYL_REQUEST_ACTIVE)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_segment_ready: the request is not active");
+        return xyl_refuse("xylem_segment_ready", "the request is not active");
     return XYLEM_OK;
 }
 
@@ -720,9 +718,9 @@ xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
         return status;
     part = &operation->parts.all[segment];
     if (atomic_exchange_explicit(&part->is_released, 1, memory_order_relaxed))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_segment_ready: segment %llu was released before",
-                        (unsigned long long)segment);
+        return xyl_refuse("xylem_segment_ready",
+                          "segment %llu was released before",
+                          (unsigned long long)segment);
     xyl_queue_push(&operation->parts.released, &part->task);
     if (atomic_exchange_explicit(&operation->parts.is_queued, 1,
                                  memory_order_acq_rel) == 0)
@@ -742,9 +740,9 @@ xylem_status_t xylem_request_segments(const xylem_request_t *request,
         return status;
     if (request->ops != &operation_ops || segments_out == NULL ||
         segment_bytes_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_request_segments: the request moves no "
-                        "segments, or an output is NULL");
+        return xyl_refuse(
+            "xylem_request_segments",
+            "the request moves no segments, or an output is NULL");
     *segments_out = operation->segments;
     *segment_bytes_out =
         xyl_operation_users(operation, operation->segment_bytes);

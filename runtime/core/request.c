@@ -570,9 +570,8 @@ xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
     if (status != XYLEM_OK)
         return status;
     if (context == NULL || index_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_request_wait_any: there is no request, or "
-                        "index_out is NULL");
+        return xyl_refuse("xylem_request_wait_any",
+                          "there is no request, or index_out is NULL");
     (void)wait_until(context, is_any_idle, &many, UINT64_MAX);
     *index_out = many.found;
     return request_outcome(requests[many.found]);

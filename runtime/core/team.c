@@ -198,8 +198,7 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
     if (status != XYLEM_OK)
         return status;
     if (count_out == NULL || (ranks == NULL && capacity != 0))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_team_failed: an output is NULL");
+        return xyl_refuse("xylem_team_failed", "an output is NULL");
     for (i = 0; i < team->size; i++) {
         if (!xyl_peer_is_dead(
                 &team->context->peers[xyl_team_world_rank(team, i)]))
@@ -240,6 +239,15 @@ xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call)
     return XYLEM_OK;
 }
 
+xylem_status_t xyl_team_check_may_block(const xylem_team_t *team,
+                                        const char *call)
+{
+    xylem_status_t status = xyl_team_check(team, call);
+
+    return status == XYLEM_OK ? xyl_context_may_block(team->context, call)
+                              : status;
+}
+
 uint32_t xylem_team_rank(const xylem_team_t *team)
 {
     return xyl_team_check(team, "xylem_team_rank") == XYLEM_OK ? team->rank
@@ -259,10 +267,10 @@ xylem_status_t xylem_team_place(const xylem_team_t *team, uint32_t rank,
     if (status != XYLEM_OK)
         return status;
     if (rank >= team->size || place_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_team_place: rank %u is outside the team's %u "
-                        "ranks, or place_out is NULL",
-                        rank, team->size);
+        return xyl_refuse(
+            "xylem_team_place",
+            "rank %u is outside the team's %u ranks, or place_out is NULL",
+            rank, team->size);
     *place_out = team->context->peers[xyl_team_world_rank(team, rank)].place;
     return XYLEM_OK;
 }

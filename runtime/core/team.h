@@ -159,3 +159,6 @@ static inline int xyl_team_contains(const xylem_team_t *team,
 }
 
 xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call);
+/* The same, before a call that blocks. */
+xylem_status_t xyl_team_check_may_block(const xylem_team_t *team,
+                                        const char *call);

@@ -239,12 +239,11 @@ xylem_status_t xylem_proxy_bind(xylem_proxy_t *proxy, uint32_t tag,
     if (status != XYLEM_OK)
         return status;
     if (tag >= proxy->tags)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_bind: there is no tag %u of %u", tag,
-                        proxy->tags);
+        return xyl_refuse("xylem_proxy_bind", "there is no tag %u of %u", tag,
+                          proxy->tags);
     if (trigger != NULL && trigger->context != proxy->context)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_bind: the trigger is of another context");
+        return xyl_refuse("xylem_proxy_bind",
+                          "the trigger is of another context");
     xyl_context_do(proxy->context, proxy_bind, &errand);
     return XYLEM_OK;
 }
@@ -271,12 +270,12 @@ static xylem_status_t args_read(const xylem_proxy_args_t *given,
         args->tags = TAGS_DEFAULT;
     if ((args->records & (args->records - 1)) != 0 ||
         args->records > RECORDS_MAX || args->tags > TAGS_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_create: records is no power of 2, or "
-                        "there are more than 2^20 records or tags");
+        return xyl_refuse("xylem_proxy_create",
+                          "records is no power of 2, or there are more than "
+                          "2^20 records or tags");
     if ((uintptr_t)args->memory % 64 != 0 || (uintptr_t)args->places % 32 != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_create: memory or places is not aligned");
+        return xyl_refuse("xylem_proxy_create",
+                          "memory or places is not aligned");
     return XYLEM_OK;
 }
 
@@ -325,8 +324,7 @@ xylem_status_t xylem_proxy_create(xylem_context_t *context,
     xylem_status_t status = xyl_context_check(context, "xylem_proxy_create");
 
     if (status == XYLEM_OK && proxy_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_create: proxy_out is NULL");
+        return xyl_refuse("xylem_proxy_create", "proxy_out is NULL");
     if (status == XYLEM_OK)
         status = args_read(given, &args);
     if (status != XYLEM_OK)
@@ -363,9 +361,8 @@ xylem_status_t xylem_proxy_queue(const xylem_proxy_t *proxy,
     if (status != XYLEM_OK)
         return status;
     if (queue == NULL || queue->struct_bytes < sizeof *queue)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_proxy_queue: the queue is NULL or its "
-                        "struct_bytes is not set");
+        return xyl_refuse("xylem_proxy_queue",
+                          "the queue is NULL or its struct_bytes is not set");
     *queue = proxy->queue;
     return XYLEM_OK;
 }

@@ -370,14 +370,14 @@ static xylem_status_t request_check(const xylem_context_t *context,
     if (status != XYLEM_OK)
         return status;
     if (request->context != context || !request->is_persistent)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: the request is of another "
-                        "context, or not persistent");
+        return xyl_refuse(
+            "xylem_trigger_create",
+            "the request is of another context, or not persistent");
     if (args->action == XYLEM_TRIGGER_SEGMENTS &&
         !((const xyl_operation_t *)request)->parts.are_awaited)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: the request was made without "
-                        "XYLEM_FLAG_PARTS, or this rank has no input");
+        return xyl_refuse("xylem_trigger_create",
+                          "the request was made without XYLEM_FLAG_PARTS, or "
+                          "this rank has no input");
     if (atomic_load_explicit(&request->state, memory_order_acquire) !=
         XYL_REQUEST_IDLE)
         return xyl_fail(XYLEM_ERR_BUSY,
@@ -401,29 +401,27 @@ static xylem_status_t args_check(const xylem_context_t *context,
     xylem_status_t status;
 
     if (args->action > XYLEM_TRIGGER_CALL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: there is no action %d",
-                        (int)args->action);
+        return xyl_refuse("xylem_trigger_create", "there is no action %d",
+                          (int)args->action);
     has_request = args->action == XYLEM_TRIGGER_START ||
                   args->action == XYLEM_TRIGGER_SEGMENTS;
     has_fn = args->action == XYLEM_TRIGGER_CALL;
     if (has_request != (args->request != NULL) || has_fn != (args->fn != NULL))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: XYLEM_TRIGGER_START and "
-                        "XYLEM_TRIGGER_SEGMENTS have a request, "
-                        "XYLEM_TRIGGER_CALL has fn, and no other action does");
+        return xyl_refuse(
+            "xylem_trigger_create",
+            "XYLEM_TRIGGER_START and XYLEM_TRIGGER_SEGMENTS have a request, "
+            "XYLEM_TRIGGER_CALL has fn, and no other action does");
     if (args->threshold > XYL_TRIGGER_COUNT_MAX ||
         (uintptr_t)args->word % 8 != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: the threshold is beyond 2^48, "
-                        "or the word is not aligned");
+        return xyl_refuse(
+            "xylem_trigger_create",
+            "the threshold is beyond 2^48, or the word is not aligned");
     status = has_request ? request_check(context, args) : XYLEM_OK;
     if (status == XYLEM_OK && args->then != NULL)
         status = xyl_trigger_check(args->then, "xylem_trigger_create: then");
     if (status == XYLEM_OK && args->then != NULL &&
         args->then->context != context)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: then is of another context");
+        return xyl_refuse("xylem_trigger_create", "then is of another context");
     return status;
 }
 
@@ -489,8 +487,7 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
     xylem_status_t status = xyl_context_check(context, "xylem_trigger_create");
 
     if (status == XYLEM_OK && trigger_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: trigger_out is NULL");
+        return xyl_refuse("xylem_trigger_create", "trigger_out is NULL");
     if (status == XYLEM_OK)
         status = xyl_members_read("xylem_trigger_create", "args", given,
                                   XYL_BYTES_UP_TO(xylem_trigger_args_t, word),
@@ -607,15 +604,14 @@ xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
     if (status != XYLEM_OK)
         return status;
     if (!trigger->is_by_bytes)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_bytes: the trigger does not count the "
-                        "bytes of segments");
+        return xyl_refuse("xylem_trigger_bytes",
+                          "the trigger does not count the bytes of segments");
     operation = xyl_operation_of(trigger->triggered->request);
     segment_bytes = xyl_operation_users(operation, operation->segment_bytes);
     all = xyl_operation_users(operation, operation->bytes);
     if (offset > all || bytes > all - offset)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_bytes: the message has %zu bytes", all);
+        return xyl_refuse("xylem_trigger_bytes", "the message has %zu bytes",
+                          all);
     for (segment = offset / segment_bytes; bytes != 0; segment++) {
         piece = segment_bytes - offset % segment_bytes;
         piece = piece < bytes ? piece : bytes;
