@@ -1,5 +1,5 @@
-/* The tuner's model, its candidates, and its strategies on a machine that is a
- * formula. */
+/* The tuner's model, its candidates, its journal on a machine that is a
+ * formula, and its tables. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
 #include "tests/support/check.h"
+#include "tests/support/formula_machine.h"
 
 static int is_near(double a, double b)
 {
@@ -276,215 +277,26 @@ static void test_chains(void)
     CHECK(tune_plan_promises(bcast, &chain, &many, (size_t)1 << 20));
 }
 
-/* ---- strategies ---- */
-
-struct machine {
-    size_t calls;
-    double us;         /* of all */
-    size_t near_bytes; /* longer ones leave the caches; 0: none do */
-};
-
-static uint64_t text_hash(const char *text)
-{
-    uint64_t hash = 5381;
-
-    for (; *text != '\0'; text++)
-        hash = hash * 33 + (unsigned char)*text;
-    return hash;
-}
-
-/* Each algorithm has a latency, to fill its pipeline, and a rate of its own;
- * each segment costs something. */
-struct rates {
-    double fill, rate;
-};
-
-static struct rates rates_of(const char *algorithm)
-{
-    uint64_t hash = text_hash(algorithm);
-
-    return (struct rates){5 + (double)(hash % 97),
-                          500 + (double)(hash / 97 % 4000)};
-}
-
-/* The time of `steps` steps of `bytes`, one after the other. */
-static double steps_us(struct rates rates, double bytes, double steps)
-{
-    return rates.fill + 0.4 * rates.fill * bytes / rates.rate +
-           steps * (1 + bytes / rates.rate);
-}
-
-static double formula_alone(const struct tune_plan *plan, size_t bytes)
-{
-    double segment =
-        plan->segment_bytes != 0 ? (double)plan->segment_bytes : (double)bytes;
-    double steps = ceil((double)bytes / segment / plan->lanes);
-
-    return steps_us(rates_of(plan->algorithm), plan->lanes * segment,
-                    steps < 1 ? 1 : steps);
-}
-
-/* Levels go on at the same time once all have begun. */
-static double formula_of_levels(const struct tune_plan *plan, size_t bytes)
-{
-    static const struct tune_shape shape = {16, 8, TUNE_HOST};
-    double lane = ceil((double)bytes / plan->lanes), first = 0, rest = 0, all,
-           piece, steps;
-    struct tune_alone alone;
-    unsigned level;
-
-    piece = fmin(lane, (double)plan->segment_bytes);
-    for (level = 0; level < TUNE_LEVELS; level++) {
-        struct rates rates;
-        if (level == TUNE_IR || /* is a part of the next */
-            !tune_plan_alone(XYLEM_COLL_ALLREDUCE, plan, &shape,
-                             (enum tune_level)level, &alone))
-            continue;
-        if (level != TUNE_IB && !tune_plan_fits(alone.coll, &alone.plan,
-                                                &alone.shape, (size_t)lane))
-            tune_plan_by_table(&alone.plan);
-        rates = rates_of(alone.plan.algorithm);
-        steps = ceil(lane / piece);
-        if (level != TUNE_IB)
-            steps *= plan->lanes;
-        all = steps_us(rates, piece, steps);
-        first += steps_us(rates, piece, 1);
-        rest = fmax(rest, all - steps_us(rates, piece, 1));
-    }
-    return first + rest;
-}
-
-static double formula(const struct tune_plan *plan, size_t bytes)
-{
-    return tune_plan_leaders(XYLEM_COLL_ALLREDUCE, plan) != 0
-               ? formula_of_levels(plan, bytes)
-               : formula_alone(plan, bytes);
-}
-
-/* The factor for a message that does not fit into the caches, which differs
- * between algorithms. */
-static double far_factor(const struct tune_plan *plan)
-{
-    return 1.8 + (double)(text_hash(plan->algorithm) / 7 % 5) / 10;
-}
-
-static int machine_time(void *state, const struct tune_time *what,
-                        double *us_out, double *leader_us)
-{
-    struct machine *machine = state;
-    uint32_t i;
-
-    *us_out = formula(&what->plan, what->bytes);
-    if (machine->near_bytes != 0 && what->bytes > machine->near_bytes)
-        *us_out *= far_factor(&what->plan);
-    for (i = 0; i < what->leaders; i++)
-        leader_us[i] = *us_out * (1 + i) / what->leaders;
-    machine->calls++;
-    machine->us += *us_out;
-    return 1;
-}
-
-static int machine_agree(void *state, void *data, size_t bytes)
-{
-    (void)state;
-    (void)data;
-    (void)bytes;
-    return 1;
-}
-
-static struct tune_options options_of(unsigned exhaustive, unsigned heuristics)
-{
-    struct tune_options options = {.machine = "a formula",
-                                   .all = 1,
-                                   .minutes = 60,
-                                   .confirm = 16,
-                                   .quiet = 1,
-                                   .exhaustive = exhaustive,
-                                   .heuristics = heuristics};
-    size_t bytes;
-
-    for (bytes = 1024; bytes <= (size_t)16 << 20; bytes *= 2)
-        options.bytes[options.bytes_count++] = bytes;
-    return options;
-}
-
-static void search(const struct tune_options *options, struct machine *machine,
-                   struct tune_journal *journal, struct tune_choice *choices)
-{
-    struct tune_place place = {.shape = {16, 8, TUNE_HOST},
-                               .state = machine,
-                               .time = machine_time,
-                               .agree = machine_agree,
-                               .near_bytes = machine->near_bytes,
-                               .shares_memory = 1,
-                               .is_first = 1};
-    struct tune_search search = {
-        .options = options, .place = &place, .journal = journal, .begin_ns = 0};
-
-    machine->calls = 0;
-    machine->us = 0;
-    search.begin_ns = noise_now_ns();
-    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, TUNE_SYNCHRONISED,
-                          choices));
-}
-
-/* The model finds the same plans as measuring everything, for at most 23 % of
- * the cost, as in Luo's thesis. Heuristics do not know the formula. */
-static void check_strategies(size_t near_bytes)
-{
-    struct tune_choice all[TUNE_SIZES_MAX], few[TUNE_SIZES_MAX];
-    struct tune_options exhaustive = options_of(1, 0), tasks = options_of(0, 0),
-                        promising = options_of(0, 1);
-    struct tune_journal journals[3] = {
-        {.file = NULL}, {.file = NULL}, {.file = NULL}};
-    struct machine machine = {.near_bytes = near_bytes};
-    double cost, by_model;
-    size_t s;
-
-    search(&exhaustive, &machine, &journals[0], all);
-    cost = machine.us;
-    search(&tasks, &machine, &journals[1], few);
-    by_model = machine.us;
-    for (s = 0; s < tasks.bytes_count; s++)
-        CHECK(few[s].is_known && few[s].us <= 1.05 * all[s].us);
-    search(&promising, &machine, &journals[2], few);
-    printf("# by the model: %.1f %% of the cost, with heuristics %.1f %%\n",
-           100 * by_model / cost, 100 * machine.us / cost);
-    CHECK(by_model < 0.23 * cost);
-    CHECK(machine.us < 0.23 * cost);
-    for (s = 0; s < 3; s++)
-        tune_journal_close(&journals[s]);
-}
-
-static void test_strategies(void)
-{
-    check_strategies(0);
-}
-
-/* Tasks that fit into caches say too little of messages that do not. */
-static void test_caches(void)
-{
-    check_strategies((size_t)2 << 20);
-}
+/* ---- searches ---- */
 
 /* The chosen plan is faster than all its neighbours. */
 static void test_refined(void)
 {
     struct tune_choice choices[TUNE_SIZES_MAX];
-    struct tune_options options = options_of(0, 1);
+    struct tune_options options = formula_options(0, 1);
     struct tune_journal journal = {.file = NULL};
     struct tune_plan list[TUNE_NEIGHBOURS_MAX];
     static const struct tune_shape shape = {16, 8, TUNE_HOST};
-    struct machine machine = {.near_bytes = 0};
+    formula_machine_t machine = {.near_bytes = 0};
     size_t s, i, count;
 
-    search(&options, &machine, &journal, choices);
+    formula_search(&options, &machine, &journal, choices);
     for (s = 0; s < options.bytes_count; s++) {
         count = tune_plan_neighbours(XYLEM_COLL_ALLREDUCE, &choices[s].plan,
                                      &shape, list);
         for (i = 0; i < count; i++)
             CHECK(!tune_plan_applies(&list[i], options.bytes[s]) ||
-                  formula(&list[i], options.bytes[s]) >= choices[s].us);
+                  formula_us(&list[i], options.bytes[s]) >= choices[s].us);
     }
     tune_journal_close(&journal);
 }
@@ -494,19 +306,19 @@ static void test_resumed(void)
 {
     char path[] = "/tmp/xylem-tune-XXXXXX";
     struct tune_choice first[TUNE_SIZES_MAX], second[TUNE_SIZES_MAX];
-    struct tune_options options = options_of(0, 1);
+    struct tune_options options = formula_options(0, 1);
     struct tune_journal journal;
-    struct machine machine = {.near_bytes = 0};
+    formula_machine_t machine = {.near_bytes = 0};
     size_t s;
 
     close(mkstemp(path));
     CHECK(tune_journal_open(&journal, path, "a formula"));
-    search(&options, &machine, &journal, first);
+    formula_search(&options, &machine, &journal, first);
     CHECK(machine.calls > 0);
     fputs("bcast 2 2 64 a line that was cut o", journal.file);
     tune_journal_close(&journal);
     CHECK(tune_journal_open(&journal, path, "a formula"));
-    search(&options, &machine, &journal, second);
+    formula_search(&options, &machine, &journal, second);
     CHECK_EQ(machine.calls, 0);
     for (s = 0; s < options.bytes_count; s++)
         CHECK(tune_plan_is_same(&first[s].plan, &second[s].plan));
@@ -523,13 +335,13 @@ static void test_resumed(void)
 static void test_counted(void)
 {
     struct tune_choice choices[TUNE_SIZES_MAX];
-    struct tune_options options = options_of(0, 1);
+    struct tune_options options = formula_options(0, 1);
     struct tune_journal journal = {.file = NULL};
-    struct machine machine = {.near_bytes = 0};
+    formula_machine_t machine = {.near_bytes = 0};
     struct tune_place place = {.shape = {16, 8, TUNE_HOST},
                                .state = &machine,
-                               .time = machine_time,
-                               .agree = machine_agree,
+                               .time = formula_time,
+                               .agree = formula_agree,
                                .shares_memory = 1,
                                .is_first = 1};
     struct tune_search search = {.options = &options,
@@ -607,26 +419,26 @@ static void test_without_leaders(void)
 {
     char path[] = "/tmp/xylem-tune-XXXXXX", old[] = "/tmp/xylem-tune-XXXXXX";
     struct tune_choice first[TUNE_SIZES_MAX], again[TUNE_SIZES_MAX];
-    struct tune_options options = options_of(0, 1);
-    struct machine machine = {.near_bytes = 0};
+    struct tune_options options = formula_options(0, 1);
+    formula_machine_t machine = {.near_bytes = 0};
     struct tune_journal journal;
     size_t calls, s;
 
     close(mkstemp(path));
     close(mkstemp(old));
     CHECK(tune_journal_open(&journal, path, "a formula"));
-    search(&options, &machine, &journal, first);
+    formula_search(&options, &machine, &journal, first);
     calls = machine.calls;
     tune_journal_close(&journal);
     leaders_cut(path, old);
     CHECK(tune_journal_open(&journal, old, "a formula"));
     CHECK(journal.count > 0);
-    search(&options, &machine, &journal, again);
+    formula_search(&options, &machine, &journal, again);
     printf("# %zu of %zu times are measured anew\n", machine.calls, calls);
     CHECK(machine.calls > 0 && machine.calls < calls / 2);
     for (s = 0; s < options.bytes_count; s++)
         CHECK(tune_plan_is_same(&first[s].plan, &again[s].plan));
-    search(&options, &machine, &journal, again);
+    formula_search(&options, &machine, &journal, again);
     CHECK_EQ(machine.calls, 0);
     tune_journal_close(&journal);
     unlink(path);
@@ -637,13 +449,13 @@ static void test_without_leaders(void)
 static void test_no_time(void)
 {
     struct tune_choice choices[TUNE_SIZES_MAX];
-    struct tune_options options = options_of(1, 0);
+    struct tune_options options = formula_options(1, 0);
     struct tune_journal journal = {.file = NULL};
-    struct machine machine = {.near_bytes = 0};
+    formula_machine_t machine = {.near_bytes = 0};
     size_t s;
 
     options.minutes = 0;
-    search(&options, &machine, &journal, choices);
+    formula_search(&options, &machine, &journal, choices);
     CHECK_EQ(machine.calls, 0);
     for (s = 0; s < options.bytes_count; s++)
         CHECK(!choices[s].is_known);
@@ -762,8 +574,6 @@ int main(int argc, char **argv)
         {"levels by themselves", test_alone},
         {"neighbours", test_neighbours},
         {"chains of as many segments as links", test_chains},
-        {"strategies", test_strategies},
-        {"caches", test_caches},
         {"refined", test_refined},
         {"resumed", test_resumed},
         {"costs that count once", test_counted},
