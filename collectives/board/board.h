@@ -48,8 +48,9 @@ enum {
 /* A seat's line of a slot, which no other seat writes. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
-    _Atomic uint64_t call; /* word of the seat's call: share.c */
-    _Atomic uint64_t past; /* hash of this call and all before it */
+    _Atomic uint64_t call;   /* word of the seat's call: share.c */
+    _Atomic uint64_t past;   /* hash of this call and all before it */
+    _Atomic uint64_t handed; /* length of the block that the seat hands */
     union {
         _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
         struct {

@@ -103,8 +103,6 @@ typedef struct xyl_parcel_way {
     xyl_board_t *board;
     uint64_t number; /* piece */
     xyl_parcel_line_t *line;
-    const xyl_parcel_line_t *told; /* says the length: `line`, or the own line
-                                      of the sender's seat */
     char *cell;
     uint64_t cell_bytes, bytes; /* `bytes`: of the whole parcel */
     uint32_t other;             /* seat at the other end */

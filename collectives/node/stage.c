@@ -392,8 +392,7 @@ static int is_missing(const xyl_node_stage_t *node,
 
     if (node->program.is_sparse && !is_neighbor(&node->program, seat))
         return 0;
-    if (step->kind == XYL_STEP_TAKE &&
-        xyl_form_is_by_line(step->transfer.form)) {
+    if (step->kind == XYL_STEP_TAKE && xyl_node_is_told_by_line(node, step)) {
         if (step->from.seat == board->seats.own && seat != step->transfer.seat)
             return 0;
         count = &xyl_parcel_line(board, piece->number,

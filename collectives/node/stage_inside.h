@@ -157,6 +157,9 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
+/* 1: HAND's count is in the parcel's line, not in that of the sender's seat. */
+int xyl_node_is_told_by_line(const xyl_node_stage_t *node,
+                             const xyl_step_t *step);
 /* Takes back the blocks that a failed call has offered: their memory may be
  * gone when the call returns. */
 void xyl_node_hand_take_back(xyl_node_stage_t *node);

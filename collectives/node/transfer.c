@@ -24,10 +24,10 @@ typedef enum block_place {
 /* Where the receiver finds the length of the block, and the count that says
  * that the length is there. */
 typedef enum told_by {
-    BY_LINE,  /* both in the line beside the slots */
-    BY_HEAD,  /* in the head of the cell; the sender's seat posts the count */
-    BY_OFFER, /* in the line of the offer; the sender's seat posts the count */
-    BY_OWN_LINE /* both in the sender's own line beside the slots */
+    BY_LINE, /* both in the parcel's line */
+    BY_SEAT, /* both in the line of the sender's seat */
+    BY_HEAD, /* in the head of the cell; the sender's seat posts the count */
+    BY_OFFER /* in the line of the offer; the sender's seat posts the count */
 } told_by_t;
 
 static const struct form {
@@ -42,7 +42,7 @@ static const struct form {
     [XYL_FORM_BETWEEN_CELL] = {BEHIND_HEAD, BY_HEAD},
     [XYL_FORM_BETWEEN_LENGTH] = {ELSEWHERE, BY_HEAD},
     [XYL_FORM_BETWEEN_PEER] = {AT_PEER, BY_OFFER},
-    [XYL_FORM_TOLD_PEER] = {AT_PEER, BY_OWN_LINE},
+    [XYL_FORM_TOLD_PEER] = {AT_PEER, BY_SEAT},
 };
 
 static block_place_t block_of(const xyl_step_t *step)
@@ -50,9 +50,34 @@ static block_place_t block_of(const xyl_step_t *step)
     return forms[step->transfer.form].block;
 }
 
-static told_by_t told_by(const xyl_step_t *step)
+static const xyl_position_t *through(const xyl_step_t *step)
 {
-    return forms[step->transfer.form].told;
+    return step->kind == XYL_STEP_TAKE ? &step->from : &step->to;
+}
+
+static uint32_t sender_of(const xyl_node_stage_t *node, const xyl_step_t *step)
+{
+    return step->kind == XYL_STEP_TAKE ? step->transfer.seat
+                                       : node->board->seats.own;
+}
+
+/* A parcel's line that belongs to the sender's seat has only the words of parts
+ * and offers. The rest goes by the seat's own line, where the sender says its
+ * call anyway. If the program is cut late, its seats use that line for more. */
+static told_by_t told_by(const xyl_node_stage_t *node, const xyl_step_t *step)
+{
+    told_by_t told = forms[step->transfer.form].told;
+
+    return told == BY_LINE && through(step)->seat == sender_of(node, step) &&
+                   !node->program.is_cut_late
+               ? BY_SEAT
+               : told;
+}
+
+int xyl_node_is_told_by_line(const xyl_node_stage_t *node,
+                             const xyl_step_t *step)
+{
+    return told_by(node, step) == BY_LINE;
 }
 
 /* ---- moving ---- */
@@ -95,22 +120,20 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                                       const xyl_node_piece_t *piece,
                                       const xyl_step_t *step)
 {
-    int takes = step->kind == XYL_STEP_TAKE;
-    const xyl_position_t *through = takes ? &step->from : &step->to;
     const xyl_node_program_t *program = &node->program;
     xyl_parcel_way_t way = {
         .board = node->board,
         .number = piece->number,
-        .line = xyl_parcel_line(node->board, piece->number, through->seat),
-        .cell =
-            program->cell == 0
-                ? NULL
-                : piece->window + through->seat * program->cells + through->at,
+        .line =
+            xyl_parcel_line(node->board, piece->number, through(step)->seat),
+        .cell = program->cell == 0
+                    ? NULL
+                    : piece->window + through(step)->seat * program->cells +
+                          through(step)->at,
         .cell_bytes = program->cell,
         .bytes = step->cut.total,
         .other = step->transfer.seat};
 
-    way.told = way.line;
     if (xyl_form_has_offer(step->transfer.form)) {
         way.line = (xyl_parcel_line_t *)(void *)way.cell;
         way.cell += sizeof *way.line;
@@ -121,10 +144,12 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
     return way;
 }
 
-/* The sender's seat posts one count for all its blocks. */
-static int counts_for_all(const xyl_step_t *step)
+/* The line of the seat that sends the block. */
+static xyl_board_line_t *line_of_sender(const xyl_node_stage_t *node,
+                                        const xyl_node_piece_t *piece,
+                                        const xyl_step_t *step)
 {
-    return told_by(step) == BY_HEAD || told_by(step) == BY_OFFER;
+    return xyl_board_line(piece->slot, sender_of(node, step));
 }
 
 _Static_assert(offsetof(xyl_parcel_head_t, length) ==
@@ -137,12 +162,16 @@ static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
 }
 
 /* The shared memory that the step has for the whole block; NULL: none. */
-static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
+static char *whole_of(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, const xyl_step_t *step,
+                      const xyl_parcel_way_t *way)
 {
     switch (block_of(step)) {
     case IN_LINE:
         assert(way->bytes <= XYL_PARCEL_SHORT);
-        return way->line->is.bytes;
+        return told_by(node, step) == BY_SEAT
+                   ? line_of_sender(node, piece, step)->bytes
+                   : way->line->is.bytes;
     case IN_CELL:
         assert(way->bytes <= way->cell_bytes);
         return way->cell;
@@ -180,10 +209,20 @@ static void parcel_post(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         const xyl_parcel_way_t *way)
 {
+    const told_by_t told = told_by(node, step);
+    xyl_board_line_t *own = line_of_sender(node, piece, step);
+
     /* Partners: the loads in length_of. */
-    if (told_by(step) == BY_HEAD) { /* the count comes later, for all blocks */
+    if (told == BY_HEAD) { /* the count comes later, for all blocks */
         atomic_store_explicit(&head_of(way)->length, way->bytes,
                               memory_order_relaxed);
+        return;
+    }
+    if (told == BY_SEAT) {
+        xyl_node_share_say(node, piece);
+        atomic_store_explicit(&own->handed, way->bytes, memory_order_relaxed);
+        xyl_board_set(node->board, &own->count,
+                      xyl_board_value(piece->number, 1), way->other);
         return;
     }
     say_in_own_line(node, piece);
@@ -361,7 +400,7 @@ static int hand_at_once(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, xyl_strand_t *strand,
                         const xyl_parcel_way_t *way, unsigned *did)
 {
-    char *whole = whole_of(step, way);
+    char *whole = whole_of(node, piece, step, way);
 
     ++*did;
     strand->parcel.memory = whole;
@@ -415,27 +454,28 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     const xyl_board_line_t *line = xyl_board_line(piece->slot, way->other);
     uint64_t longest;
 
-    if (counts_for_all(step))
+    if (told_by(node, step) != BY_LINE)
         return xyl_node_is_alike(&node->share, line, way->other);
-    if (atomic_load_explicit(&way->told->past, memory_order_relaxed) !=
+    if (atomic_load_explicit(&way->line->past, memory_order_relaxed) !=
         node->share.past) {
         xyl_node_share_differs(&node->share, line, way->other);
         return 0;
     }
-    longest = atomic_load_explicit(&way->told->longest, memory_order_relaxed);
+    longest = atomic_load_explicit(&way->line->longest, memory_order_relaxed);
     if (node->program.is_cut_late && longest > node->largest)
         node->largest = longest;
     return 1;
 }
 
 /* The count that the sender posts for this block. */
-static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
+static const _Atomic uint64_t *count_of(const xyl_node_stage_t *node,
+                                        const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)
 {
-    return counts_for_all(step)
-               ? &xyl_board_line(piece->slot, way->other)->count
-               : &way->told->count;
+    return told_by(node, step) == BY_LINE
+               ? &way->line->count
+               : &line_of_sender(node, piece, step)->count;
 }
 
 static void say_cannot_see(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
@@ -447,14 +487,26 @@ static void say_cannot_see(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
 }
 
 /* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
-static uint64_t length_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
+static uint64_t length_of(const xyl_node_stage_t *node,
+                          const xyl_node_piece_t *piece, const xyl_step_t *step,
+                          const xyl_parcel_way_t *way)
 {
-    const _Atomic uint64_t *length = &way->told->length;
+    const _Atomic uint64_t *length = NULL;
 
-    if (told_by(step) == BY_HEAD)
+    switch (told_by(node, step)) {
+    case BY_LINE:
+        length = &way->line->length;
+        break;
+    case BY_SEAT:
+        length = &line_of_sender(node, piece, step)->handed;
+        break;
+    case BY_HEAD:
         length = &head_of(way)->length;
-    else if (told_by(step) == BY_OFFER)
+        break;
+    case BY_OFFER:
         length = &way->line->count;
+        break;
+    }
     return atomic_load_explicit(length, memory_order_relaxed);
 }
 
@@ -466,11 +518,12 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
-    if (told_by(step) == BY_OWN_LINE && !xyl_parcel_is_prepared(way)) {
+    if (step->transfer.form == XYL_FORM_TOLD_PEER &&
+        !xyl_parcel_is_prepared(way)) {
         say_cannot_see(node, way, 0); /* the sender has no block here */
         return 0;
     }
-    length = length_of(step, way);
+    length = length_of(node, piece, step, way);
     if (length == way->bytes)
         return 1;
     say_cannot_see(node, way, length);
@@ -549,12 +602,12 @@ static int take_some(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     xyl_parcel_t *parcel = &strand->parcel;
 
     if (!parcel->has_begun) {
-        if (xyl_board_get(node->board, count_of(piece, step, &way)) <
+        if (xyl_board_get(node->board, count_of(node, piece, step, &way)) <
                 xyl_board_value(piece->number, 1) ||
             !head_is_good(node, piece, step, &way))
             return 0;
         parcel->has_begun = 1;
-        parcel->memory = whole_of(step, &way);
+        parcel->memory = whole_of(node, piece, step, &way);
         parcel->end = parcel->memory == NULL ? 0 : way.bytes;
         if (block_of(step) == AT_PEER)
             claim_to_read(node, step, strand, &way);
