@@ -13,12 +13,15 @@ enum {
     NODE_AT = 24,  /* first bit of the piece's number, above a node's cells */
     RIGHT_AT = 12, /* first bit of a node's right cell */
     CELL_MASK = 0xfff,
-    TAKEN = 0xffffff,
+    INPUTS = XYL_PAIRS_INPUTS,
+    TOOK_INPUTS = 0xffe, /* in place of a cell that was taken: INPUTS, */
+    TOOK_CELL = 0xfff,   /* or another */
+    BOTH = 0xffffff,     /* cells of a node */
     SECONDS_MAX = 4 /* full nodes that a seat leaves to other seats while it
                        still has input to contribute */
 };
 
-_Static_assert((int)XYL_PAIRS_INPUTS < (int)CELL_MASK, "cells fit into a node");
+_Static_assert((int)INPUTS < (int)TOOK_INPUTS, "cells fit into a node");
 _Static_assert((1 << XYL_PAIRS_CELLS_OF_WORD) - 1 == (int)USED &&
                    (int)RUN_AT == (int)XYL_PAIRS_CELLS_OF_WORD &&
                    (int)XYL_PAIRS_RUN_MAX == (1 << (CELLS_AT - RUN_AT)) - 1,
@@ -113,6 +116,8 @@ void xyl_pairs_inputs(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs,
 {
     uint32_t index = (pairs->index & ~UINT32_C(1)) + (uint32_t)is_right;
 
+    if (pairs->is_copy)
+        index = pairs->index;
     *first_out = index << pairs->level;
     *end_out = (index + 1) << pairs->level;
     if (*end_out > piece->contributors)
@@ -146,6 +151,27 @@ static uint32_t left_in(uint64_t node)
 static uint32_t right_in(uint64_t node)
 {
     return (uint32_t)(node >> RIGHT_AT) & CELL_MASK;
+}
+
+/* The left or the right cell of the node; 0: there is none. */
+static uint32_t side_in(const xyl_pairs_piece_t *piece, uint64_t node,
+                        int is_right)
+{
+    if (!pairs_is_of(piece, node))
+        return 0;
+    return is_right ? right_in(node) : left_in(node);
+}
+
+static uint64_t taken_side(uint32_t cell)
+{
+    return cell == INPUTS ? TOOK_INPUTS : TOOK_CELL;
+}
+
+/* The node's word when a seat has taken what `node` has. */
+static uint64_t taken_value(const xyl_pairs_piece_t *piece, uint64_t node)
+{
+    return node_value(piece, taken_side(left_in(node)) |
+                                 taken_side(right_in(node)) << RIGHT_AT);
 }
 
 /* ---- cells ---- */
@@ -309,19 +335,19 @@ int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
     return pairs->added == all_of(piece) && pairs->second == 0;
 }
 
-/* 1: this seat may leave: no other seat waits for it, and it need not look
- * after the first cells that it has put into nodes. */
+/* 1: this seat may leave: no other seat waits for it or reads its input, and it
+ * need not look after the first cells that it has put into nodes. */
 static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
                                const xyl_pairs_t *pairs)
 {
-    return xyl_pairs_has_added(piece, pairs) &&
+    return xyl_pairs_has_added(piece, pairs) && pairs->lying == 0 &&
            (pairs->first == 0 || !piece->waits);
 }
 
 static void pairs_pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & piece->ready & ~pairs->added;
-    pairs->has_swept = pairs->lacks_room = 0;
+    pairs->has_swept = pairs->lacks_room = pairs->withdraws = 0;
     pairs->tend =
         pairs->look == 0 || (piece->follows &&
                              __builtin_popcountll(pairs->second) >= SECONDS_MAX)
@@ -361,7 +387,7 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 /* The operand's cell; 0: it is in none. */
 static uint32_t cell_of(uint32_t operand)
 {
-    return operand == (uint32_t)XYL_PAIRS_INPUTS ? UINT32_C(0) : operand;
+    return operand == (uint32_t)INPUTS ? UINT32_C(0) : operand;
 }
 
 /* The sum goes into a cell of the operands; at the top of the tree, into the
@@ -376,6 +402,7 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->right = right;
     pairs->is_copy = 0;
     pairs->is_top = (uint32_t)is_at_top(piece, pairs);
+    pairs->reads_inputs = left == INPUTS || right == INPUTS;
     if (one == 0 || (one <= homes && other > homes)) {
         one = other;
         other = cell_of(left);
@@ -394,20 +421,24 @@ static uint32_t own_share(const xyl_pairs_piece_t *piece)
                       piece->contributors);
 }
 
-/* Another seat has taken the cell that this seat put into the node. A seat that
- * follows goes on to the node in which the sum of both cells meets another. */
+/* Another seat has taken what this seat put into the node. A seat that follows,
+ * or whose input may be read, goes on to the node in which the sum of both
+ * cells, or the inputs of both subtrees, meet others. */
 static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                    uint64_t bit)
 {
     int was_second = (pairs->second & bit) != 0;
+    int lies = (pairs->lying & bit) != 0;
 
     pairs->first &= ~bit;
     pairs->second &= ~bit;
-    if (piece->follows && !is_at_top(piece, pairs)) {
+    if ((piece->follows || lies) && !is_at_top(piece, pairs)) {
         rise_above(piece, pairs);
         keep_place(pairs);
         pairs->first |= bit;
         pairs->tend |= bit;
+    } else if (lies) { /* another seat makes the result */
+        pairs->first |= bit;
     }
     if (was_second)
         pairs->state = XYL_PAIRS_PASS; /* room for a further second cell */
@@ -416,11 +447,13 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
 }
 
 /* Looks at a node into which the seat has put a cell: takes both cells if both
- * are there, follows them if another seat has taken them. */
+ * are there, follows them if another seat has taken them. The seat's input is
+ * free when a cell is on the seat's side of the node, or was. */
 static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
     uint64_t bit, seen;
+    uint32_t own, other;
 
     pairs->segment = xyl_sum_first_from(
         pairs->tend, pairs->has_swept ? own_share(piece) : 0);
@@ -430,18 +463,24 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->index = pairs->indexes[pairs->segment];
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
-    if (seen == node_value(piece, TAKEN)) {
+    own = side_in(piece, seen, pairs->index % 2);
+    other = side_in(piece, seen, pairs->index % 2 ^ 1);
+    if (own != 0 && own != INPUTS && own != TOOK_INPUTS)
+        pairs->lying &= ~bit;
+    if (own >= (uint32_t)TOOK_INPUTS) {
         follow(piece, pairs, bit);
-        return;
-    }
-    if (pairs_is_of(piece, seen) && left_in(seen) != 0 && right_in(seen) != 0 &&
-        xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN))) {
+    } else if (own != 0 && other != 0 &&
+               xyl_seats_swap(piece->seats, word, &seen,
+                              taken_value(piece, seen))) {
         pairs->first &= ~bit;
         pairs->second &= ~bit;
         combine(piece, pairs, left_in(seen), right_in(seen));
-        return;
+    } else if (own == INPUTS && other == 0 && piece->leaves) {
+        pairs->withdraws = 1;
+        pairs->state = XYL_PAIRS_CELL;
+    } else {
+        choose(pairs); /* cells just taken are seen in the next pass */
     }
-    choose(pairs); /* cells just taken by another are seen in the next pass */
 }
 
 /* The segment to contribute to. A seat that copies begins with another segment
@@ -451,7 +490,7 @@ static uint32_t next_to_add(const xyl_pairs_piece_t *piece,
 {
     uint32_t segment = (uint32_t)__builtin_ctzll(pairs->look);
 
-    if (piece->lies)
+    if (piece->lies && !piece->leaves)
         return xyl_sum_first_from(pairs->look, own_share(piece));
     if (piece->place % 2 != 0 && (pairs->look >> (segment ^ 1) & 1) != 0)
         segment ^= 1;
@@ -471,36 +510,77 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     rise(piece, pairs);
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
-    if (!pairs_is_of(piece, seen) ||
-        (left_in(seen) | right_in(seen)) == XYL_PAIRS_INPUTS) {
+    if (!pairs_is_of(piece, seen) || seen == node_value(piece, 0) ||
+        (left_in(seen) | right_in(seen)) == INPUTS) {
         pairs->state = XYL_PAIRS_CELL;
-        if (piece->lies) {
-            pairs->cell = XYL_PAIRS_INPUTS;
+        if (piece->lies && !piece->leaves) {
+            pairs->cell = INPUTS;
             pairs->added |= bit_of(pairs->segment);
+            pairs->lying |= bit_of(pairs->segment);
             pairs->state = XYL_PAIRS_PUT;
         }
         return;
     }
-    while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
+    while (!xyl_seats_swap(piece->seats, word, &seen, taken_value(piece, seen)))
         assert(0); /* no other seat may take the cell */
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
-/* Has this seat's input copied to the cell. If `cell` is 0, the segment waits
- * for the next pass. */
+/* Has OWN, or INPUTS of one subtree, copied to the cell. */
+static void copy_from(xyl_pairs_t *pairs, uint32_t operand)
+{
+    pairs->is_copy = 1;
+    pairs->is_top = pairs->reads_inputs = 0;
+    pairs->left = pairs->right = operand;
+    pairs->unused = 0;
+    pairs->to = pairs->cell;
+    pairs->state = XYL_PAIRS_WORK;
+}
+
+/* Uses the cell for this seat's input, or for inputs that it withdraws. If
+ * `cell` is 0, the segment waits for the next pass. */
 static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 {
     pairs->look &= ~bit_of(pairs->segment);
     if (cell == 0) {
+        pairs->withdraws = 0;
         choose(pairs);
         return;
     }
-    pairs->is_copy = 1;
-    pairs->is_top = 0;
-    pairs->left = pairs->right = XYL_PAIRS_OWN;
-    pairs->unused = 0;
-    pairs->cell = pairs->to = cell;
-    pairs->state = XYL_PAIRS_WORK;
+    pairs->cell = cell;
+    if (pairs->withdraws)
+        pairs->state = XYL_PAIRS_WITHDRAW;
+    else
+        copy_from(pairs, XYL_PAIRS_OWN);
+}
+
+/* Takes INPUTS out of the node, if no seat has done so and nothing has met
+ * them. While the cell is made, the seats of the subtree wait for it. */
+static void withdraw(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    uint64_t bit = bit_of(pairs->segment);
+    uint64_t seen =
+        node_value(piece, (uint64_t)INPUTS << (pairs->index % 2 * RIGHT_AT));
+
+    pairs->withdraws = 0;
+    if (xyl_seats_swap(piece->seats, node_above(piece, pairs), &seen,
+                       node_value(piece, 0))) {
+        pairs->first &= ~bit;
+        pairs->second &= ~bit;
+        copy_from(pairs, INPUTS);
+        return;
+    }
+    pairs->unused = pairs->cell;
+    pairs->cell = pairs->is_top = 0;
+    pairs->state = XYL_PAIRS_FREE;
+}
+
+/* The pair's home cell, in which the partner may have to put its input, is for
+ * this seat's input alone. */
+static uint32_t last_cell(const xyl_pairs_piece_t *piece,
+                          const xyl_pairs_t *pairs)
+{
+    return pairs->withdraws ? 0 : home_take(piece, pairs);
 }
 
 static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -516,7 +596,7 @@ static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
             return;
         }
     }
-    copy_to(pairs, cell != 0 ? cell : home_take(piece, pairs));
+    copy_to(pairs, cell != 0 ? cell : last_cell(piece, pairs));
 }
 
 static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -526,7 +606,7 @@ static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     if (cell == 0) {
         piece->runs.give(piece->runs.arg, pairs->run);
         pairs->lacks_room = 1; /* no word is without a run */
-        cell = home_take(piece, pairs);
+        cell = last_cell(piece, pairs);
     }
     pairs->run = 0;
     copy_to(pairs, cell);
@@ -544,11 +624,11 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     int meets;
 
     do {
-        cells = own | (pairs_is_of(piece, seen) ? seen & TAKEN : 0);
-        meets = left_in(cells) == XYL_PAIRS_INPUTS &&
-                right_in(cells) == XYL_PAIRS_INPUTS && !is_at_top(piece, pairs);
+        cells = own | (pairs_is_of(piece, seen) ? seen & BOTH : 0);
+        meets = left_in(cells) == INPUTS && right_in(cells) == INPUTS &&
+                !is_at_top(piece, pairs);
         if (meets)
-            cells = TAKEN;
+            cells = taken_value(piece, cells) & BOTH;
     } while (
         !xyl_seats_swap(piece->seats, word, &seen, node_value(piece, cells)));
     if (meets) {
@@ -560,6 +640,19 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     else
         pairs->second |= bit;
     keep_place(pairs);
+    say(pairs, XYL_PAIRS_PASS);
+}
+
+/* The result has been made. If INPUTS were an operand of it, the word at the
+ * top says so no longer. */
+static void let_go(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    _Atomic uint64_t *word = node_above(piece, pairs);
+    uint64_t seen = xyl_seats_get(piece->seats, word);
+
+    while (!xyl_seats_swap(piece->seats, word, &seen, taken_value(piece, 0)))
+        assert(0); /* the word was taken, and no other seat changes it */
+    pairs->reads_inputs = 0;
     say(pairs, XYL_PAIRS_PASS);
 }
 
@@ -589,6 +682,9 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_RUN:
         run_use(piece, pairs);
         break;
+    case XYL_PAIRS_WITHDRAW:
+        withdraw(piece, pairs);
+        break;
     case XYL_PAIRS_MARK:
         return rest(piece, pairs);
     case XYL_PAIRS_WORK:
@@ -598,7 +694,10 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         break;
     case XYL_PAIRS_FREE: /* one of the two cells that were combined */
         cell_free(piece, pairs->unused);
-        say(pairs, pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT);
+        if (pairs->is_top)
+            say(pairs, XYL_PAIRS_FREE_LAST);
+        else /* no cell: it was for INPUTS that this seat could not withdraw */
+            say(pairs, pairs->cell == 0 ? XYL_PAIRS_PASS : XYL_PAIRS_PUT);
         break;
     case XYL_PAIRS_FREE_LAST: /* at the top of the tree, the other one */
         cell_free(piece, pairs->cell);
@@ -610,7 +709,10 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         break;
     case XYL_PAIRS_FULL:
         xyl_sum_mark_full(piece->seats, &piece->full, pairs->segment);
-        pairs->state = XYL_PAIRS_PASS;
+        pairs->state = pairs->reads_inputs ? XYL_PAIRS_LET_GO : XYL_PAIRS_PASS;
+        break;
+    case XYL_PAIRS_LET_GO:
+        let_go(piece, pairs);
         break;
     case XYL_PAIRS_UNMARK:
         xyl_seats_mark(piece->seats, piece->words->waiting, 0);
@@ -629,7 +731,8 @@ void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->works++;
     if (pairs->left == XYL_PAIRS_OWN || pairs->right == XYL_PAIRS_OWN)
         pairs->added |= bit_of(pairs->segment);
-    if (!pairs->is_copy)
+    pairs->lying &= ~bit_of(pairs->segment);
+    if (!pairs->is_copy && !pairs->is_top)
         rise_above(piece, pairs);
     if (pairs->unused != 0)
         pairs->state = XYL_PAIRS_FREE;

@@ -25,7 +25,10 @@
  * cell, without a copy. Where INPUTS meet INPUTS, they go up together without
  * work. Where they meet a cell, or at the top, one seat combines all inputs of
  * their subtrees in one pass, in the order of the tree. A seat that has put
- * INPUTS waits for the result; its input stays until the segment is full.
+ * INPUTS stays until a cell or the result has its input. If the seat
+ * need not wait for the result, and late seats keep it, it *withdraws* INPUTS
+ * that have not met another partial: it takes them out of the node, combines
+ * all inputs of their subtree into a cell, and puts the cell.
  *
  * docs/inside/node.md says which seat works. Cells outside the window lie in
  * *runs*, which the caller takes from elsewhere: a run has the cells of one
@@ -98,8 +101,8 @@ typedef struct xyl_pairs_piece {
     uint32_t near;  /* cells that lie in the window: at least the homes */
     uint32_t cells; /* in all; if more than `near`, that is whole words */
     xyl_pairs_runs_t runs;
-    int lies;    /* others read this seat's input where it lies; the seat also
-                    waits and follows */
+    int lies;    /* others read this seat's input where it lies */
+    int leaves;  /* the seat lies, but withdraws, and copies from now on */
     int waits;   /* this seat waits for the end, and helps meanwhile */
     int follows; /* this seat goes along with the cells that it has put */
     xyl_sum_flags_t full;
@@ -110,23 +113,25 @@ typedef struct xyl_pairs_piece {
 enum {
     XYL_PAIRS_OWN,
     XYL_PAIRS_RESULT = XYL_PAIRS_CELLS_MAX + 1,
-    XYL_PAIRS_INPUTS
+    XYL_PAIRS_INPUTS /* if `is_copy`: those of one subtree */
 };
 
 typedef enum xyl_pairs_state {
     XYL_PAIRS_FRESH,
-    XYL_PAIRS_PASS, /* looks at all that it has to do */
-    XYL_PAIRS_TEND, /* looks at a cell that it has put */
-    XYL_PAIRS_LOOK, /* looks at a segment that it lacks */
-    XYL_PAIRS_CELL, /* takes a cell, as the node has none */
-    XYL_PAIRS_RUN,  /* has a run, and looks for a word */
-    XYL_PAIRS_MARK, /* there was nothing to do */
-    XYL_PAIRS_WORK, /* the caller works */
-    XYL_PAIRS_PUT,  /* puts `cell` */
-    XYL_PAIRS_FREE, /* frees `unused` */
+    XYL_PAIRS_PASS,     /* looks at all that it has to do */
+    XYL_PAIRS_TEND,     /* looks at a cell that it has put */
+    XYL_PAIRS_LOOK,     /* looks at a segment that it lacks */
+    XYL_PAIRS_CELL,     /* takes a cell, as the node has none */
+    XYL_PAIRS_RUN,      /* has a run, and looks for a word */
+    XYL_PAIRS_MARK,     /* there was nothing to do */
+    XYL_PAIRS_WORK,     /* the caller works */
+    XYL_PAIRS_WITHDRAW, /* takes INPUTS out of a node */
+    XYL_PAIRS_PUT,      /* puts `cell` */
+    XYL_PAIRS_FREE,     /* frees `unused` */
     XYL_PAIRS_FREE_LAST,
     XYL_PAIRS_SAY, /* wakes the seats that are marked */
     XYL_PAIRS_FULL,
+    XYL_PAIRS_LET_GO, /* the inputs that were read for the result are free */
     XYL_PAIRS_UNMARK,
     XYL_PAIRS_DONE
 } xyl_pairs_state_t;
@@ -137,16 +142,19 @@ typedef struct xyl_pairs {
     uint32_t is_marked;
     uint32_t has_swept;  /* in this pass */
     uint32_t lacks_room; /* in this pass there was neither a cell nor a run */
+    uint32_t withdraws;  /* the cell that it takes is for INPUTS of a node */
     uint32_t run;
     uint32_t segment;
     /* The caller's work: `to` = `left` op `right`; `is_copy`: `to` = `left`. */
     uint32_t left, right, to;
-    uint32_t is_copy, is_top;
+    uint32_t is_copy, is_top, reads_inputs;
     uint32_t cell;         /* its partial; 0: none, at the top */
     uint32_t unused;       /* to be freed */
     uint32_t level, index; /* of its partial in the tree */
     uint64_t works;        /* done */
     uint64_t added; /* bits of segments that need this seat's input no more */
+    uint64_t lying; /* bits of segments in which others may read this
+                       seat's input */
     uint64_t first, second; /* bits of segments in which this seat has put the
                                first, the second cell of a node */
     uint64_t look, tend;    /* bits left in this pass */
@@ -158,7 +166,7 @@ typedef struct xyl_pairs {
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs);
 /* The seats, by their places, whose inputs are the left or the right operand of
- * the caller's work. */
+ * the caller's work. A copy has one operand, on the side of its subtree. */
 void xyl_pairs_inputs(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs,
                       int is_right, uint32_t *first_out, uint32_t *end_out);
 /* The run of a cell that is in use; 0: it lies in the window. */

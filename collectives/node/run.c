@@ -344,7 +344,9 @@ static uint64_t works_of(const xyl_node_stage_t *node)
 /* Lets this seat help other seats although no seat waits for this one. If each
  * seat left at once, the last seats to come would have all the work. This seat
  * leaves when it has found no work for `pair_patience_parts` times as long as
- * its own part took, or for `pair_patience_us`. */
+ * its own part took, or for `pair_patience_us`. If its input lies open, its
+ * part took no time, and copies are made when it leaves; it then stays about as
+ * long as these take. */
 static void help_for_a_while(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece)
 {
@@ -356,6 +358,9 @@ static void help_for_a_while(xyl_node_stage_t *node,
     now = xyl_clock_now(engine->clock);
     node->patience_ns =
         (now - piece->begun_at) * node->limits->pair_patience_parts;
+    if (piece->name != 0)
+        node->patience_ns +=
+            1000 * (piece->length >> 10) / node->limits->parcel_patience_kib;
     if (node->patience_ns > most)
         node->patience_ns = most;
     node->works_seen = works_of(node);

@@ -1,5 +1,7 @@
 #include "collectives/node/sums.h"
 
+#include <string.h>
+
 #include "collectives/data/binned.h"
 
 enum { SUMS = 11, ROOMS_BYTES = 24 << 10 };
@@ -271,25 +273,33 @@ static void run_give(void *arg, uint32_t run)
                       XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum));
 }
 
+/* 1: the root has no place in the tree. */
+static int root_is_apart(const xyl_node_sum_t *sum)
+{
+    return sum->step->end_seat != sum->board->seats.count;
+}
+
 static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
-    uint32_t root = sum->step->post.seat, contributors = sum->step->end_seat;
+    uint32_t root = sum->step->post.seat;
+    int gets_result = root == XYL_BOARD_ALL || root == seats->own;
 
     return (xyl_pairs_piece_t){
         .seats = seats,
         .words = xyl_board_tree(sum->board, sum->number),
         .number = sum->number,
-        .contributors = contributors,
-        .place = seats->own -
-                 (uint32_t)(contributors != seats->count && seats->own > root),
+        .contributors = sum->step->end_seat,
+        .place =
+            seats->own - (uint32_t)(root_is_apart(sum) && seats->own > root),
         .segments = segments_of(sum),
         .ready = sum->ready,
         .near = sum->step->sum.spares,
         .cells = sum->step->sum.cells,
         .runs = {sum, run_take, run_give},
         .lies = sum->lies,
-        .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
+        .leaves = sum->lies && !gets_result && !sum->stays,
+        .waits = gets_result || sum->stays,
         /* The root copies the result while other seats combine. */
         .follows = root == XYL_BOARD_ALL || (root != seats->own && sum->stays),
         .full = flags_of(sum)};
@@ -357,17 +367,21 @@ static void stack_combine(const xyl_node_sum_t *sum, sum_stack_t *stack,
     stack->levels[left]++;
 }
 
-/* Leaves the sum of the inputs of seats [first, end) on the stack, combined as
+/* Leaves the sum of the inputs at places [first, end) on the stack, combined as
  * their subtree of pairs is. 0: this seat cannot see one of them. */
 static int stack_add(const xyl_node_sum_t *sum, sum_stack_t *stack,
                      uint32_t first, uint32_t end, uint64_t at, size_t bytes)
 {
-    uint32_t bottom = stack->count, seat, last;
+    uint32_t bottom = stack->count, place, last;
 
-    for (seat = first; seat < end; seat++) {
+    for (place = first; place < end; place++) {
         last = stack->count++;
         stack->levels[last] = 0;
-        stack->at[last] = sum->input(sum->input_arg, seat, at, bytes);
+        stack->at[last] =
+            sum->input(sum->input_arg,
+                       place + (uint32_t)(root_is_apart(sum) &&
+                                          place >= sum->step->post.seat),
+                       at, bytes);
         if (stack->at[last] == NULL)
             return 0;
         while (stack->count - bottom > 1 && stack->levels[stack->count - 1] ==
@@ -399,6 +413,19 @@ static uint32_t operand_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
     return stack_add(sum, stack, first, end, at, bytes) ? end - first : 0;
 }
 
+/* Leaves the work's operands on the stack, from byte `done` on: one of a copy,
+ * else two. Returns as operand_add. */
+static uint32_t operands_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+                             uint64_t done, size_t bytes, sum_stack_t *stack)
+{
+    uint32_t left = operand_add(sum, pairs, 0, done, bytes, stack), right;
+
+    if (left == 0 || pairs->is_copy)
+        return left;
+    right = operand_add(sum, pairs, 1, done, bytes, stack);
+    return right == 0 ? 0 : left + right;
+}
+
 /* Combines operands of which one is inputs that lie in their seats' memory.
  * 1: the segment is done. */
 static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
@@ -407,7 +434,7 @@ static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
     char *to = pairs_address(sum, pairs->segment, pairs->to);
     uint64_t all = bytes_of(sum, pairs->segment), read = 0;
     sum_stack_t stack;
-    uint32_t left, right;
+    uint32_t inputs;
     size_t bytes;
 
     stack.unit = unit_of(sum);
@@ -415,14 +442,15 @@ static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
         bytes = (size_t)(all - at->done);
         bytes = bytes < stack.unit ? bytes : stack.unit;
         stack.count = 0;
-        left = operand_add(sum, pairs, 0, at->done, bytes, &stack);
-        right =
-            left == 0 ? 0 : operand_add(sum, pairs, 1, at->done, bytes, &stack);
-        if (right == 0)
+        inputs = operands_add(sum, pairs, at->done, bytes, &stack);
+        if (inputs == 0)
             return 0;
-        xyl_exec_combine(sum->combiner, to + at->done, stack.at[0], stack.at[1],
-                         bytes / sum->element_bytes);
-        read += (uint64_t)bytes * (left + right);
+        if (pairs->is_copy)
+            memcpy(to + at->done, stack.at[0], bytes);
+        else
+            xyl_exec_combine(sum->combiner, to + at->done, stack.at[0],
+                             stack.at[1], bytes / sum->element_bytes);
+        read += (uint64_t)bytes * inputs;
     }
     sum->worked += read;
     if (at->done < all)

@@ -50,7 +50,7 @@ typedef struct xyl_node_sum {
     uint64_t turn;    /* bytes to work on between looks at the net */
     int keeps; /* COLLECT: `own` goes to the result while sums are not full, so
                   that the caller may take `own` away */
-    int stays; /* PAIR: this seat still helps others */
+    int stays; /* PAIR: this seat still helps others, and its input may lie */
     uint64_t finished; /* output: bits of segments, COLLECT */
     uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;

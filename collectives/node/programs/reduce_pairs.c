@@ -4,9 +4,9 @@
  * reduce adds its input to the sum of all others if the order of operands does
  * not matter or the root is the first seat; else it copies the result out.
  *
- * In an allreduce, input in memory of xylem_alloc is combined where it lies, as
- * its seat waits for the result. A reduce copies it, so that the seat can go.
- */
+ * Input in memory of xylem_alloc is combined where it lies. In an allreduce its
+ * seat waits for the result anyway. In a reduce the seat stays for a while;
+ * then it copies what late seats have not combined, and goes. */
 #include "collectives/node/programs/parts.h"
 #include "collectives/node/sums.h"
 
@@ -92,8 +92,7 @@ static void pairs_write(const xyl_problem_t *problem,
     step->end_seat = problem->ranks - (uint32_t)is_apart;
     step->sum.spares = near_cells_of(problem, program);
     step->sum.cells = cells_of(problem, program);
-    program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
-                      !problem->node.is_level &&
+    program->shares = !problem->node.is_level &&
                       problem->element_bytes <= XYL_NODE_LIES_ELEMENT_MAX &&
                       xyl_node_shares(problem, xyl_problem_bytes(problem));
     program->board_bytes =

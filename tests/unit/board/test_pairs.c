@@ -51,6 +51,7 @@ typedef struct extent {
     int come_singly;   /* segments, to every other seat */
     uint32_t runs;     /* cells beyond the window are whole words then */
     uint32_t lie;      /* bits of seats whose input is read where it lies */
+    int hasty;         /* seats stay only until they have added */
 } extent_t;
 
 typedef struct play {
@@ -109,6 +110,11 @@ static int waits(const play_t *play, uint32_t seat)
     return play->size.is_for_all || (seat == 0 && !play->size.root_is_apart);
 }
 
+static int lies(const play_t *play, uint32_t seat)
+{
+    return (int)(play->size.lie >> seat & 1);
+}
+
 /* If segments come singly, the last ones come when this seat has added those
  * before. */
 static uint64_t ready_of(const play_t *play, uint32_t seat)
@@ -164,7 +170,9 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
         .near = near,
         .cells = near + play->size.runs * XYL_PAIRS_CELLS_OF_WORD,
         .runs = {play, run_take, run_give},
-        .lies = (int)(play->size.lie >> seat & 1),
+        .lies = lies(play, seat),
+        .leaves =
+            lies(play, seat) && !waits(play, seat) && !play->now.stays[seat],
         .waits = waits(play, seat) || play->now.stays[seat],
         .follows = play->size.is_for_all || play->now.stays[seat],
         .full = {.flags = play->full,
@@ -192,12 +200,15 @@ static void check_memory(play_t *play, uint32_t seat, uint32_t cell)
 static uint8_t inputs_of(play_t *play, uint32_t seat, int is_right)
 {
     xyl_pairs_piece_t piece = piece_of(play, seat);
-    uint32_t first, end, bits;
+    uint32_t first, end, bits, i;
 
     xyl_pairs_inputs(&piece, &play->now.seats[seat], is_right, &first, &end);
     bits = (1u << end) - (1u << first);
     if ((play->size.lie & bits) != bits)
         wrong(play, "an input is read that does not lie open");
+    for (i = first; i < end; i++)
+        if (play->now.seats[i].state == XYL_PAIRS_DONE)
+            wrong(play, "an input is read whose seat has gone");
     return (uint8_t)bits;
 }
 
@@ -282,8 +293,9 @@ static void step(orders_t *orders, uint32_t seat)
     words_move(play, 0);
     if (p->state == XYL_PAIRS_WORK)
         orders_wake(orders, seat);
-    if (next == XYL_SUM_WAIT && play->now.stays[seat] &&
-        xyl_pairs_has_added(&piece, p))
+    if ((next == XYL_SUM_WAIT ||
+         (play->size.hasty && p->state == XYL_PAIRS_PASS)) &&
+        play->now.stays[seat] && xyl_pairs_has_added(&piece, p))
         play->now.stays[seat] = 0; /* that was long enough */
     else if (next == XYL_SUM_WAIT)
         orders_rest(orders, seat);
@@ -301,8 +313,17 @@ static int works(const orders_t *orders, uint32_t seat)
            XYL_PAIRS_WORK;
 }
 
+static int reads_inputs(const play_t *play, uint32_t seat)
+{
+    const xyl_pairs_t *p = &play->now.seats[seat];
+
+    return p->state == XYL_PAIRS_WORK &&
+           (p->left == XYL_PAIRS_INPUTS || p->right == XYL_PAIRS_INPUTS);
+}
+
 /* If one seat has stopped, the others come to their ends only if they do not
- * wait for the result, and if there are cells enough. */
+ * wait for the result, if there are cells enough, and if the seat reads no
+ * inputs of others. */
 static void check_end(orders_t *orders)
 {
     play_t *play = play_of(orders);
@@ -314,7 +335,8 @@ static void check_end(orders_t *orders)
     for (i = 0; i < size->seats; i++)
         if (!is_done(orders, i) && i != play->now.of.stopped &&
             (!has_stopped ||
-             (!waits(play, i) && (size->extras != 0 || size->runs != 0))))
+             (!waits(play, i) && (size->extras != 0 || size->runs != 0) &&
+              !reads_inputs(play, play->now.of.stopped))))
             wrong(play, "somebody waits for ever");
     if (has_stopped)
         return;
@@ -334,12 +356,12 @@ static void check_end(orders_t *orders)
 /* Clears members that no longer matter, so that they make no difference. */
 static void forget_one(xyl_pairs_t *p)
 {
-    int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_FULL;
+    int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_LET_GO;
     uint32_t i;
 
     p->works = 0;
     for (i = 0; i < XYL_PAIRS_SEGMENTS; i++)
-        if (((p->first | p->second) >> i & 1) == 0) {
+        if (((p->first | p->second | p->lying) >> i & 1) == 0) {
             p->indexes[i] = 0;
             p->levels[i] = 0;
         }
@@ -449,16 +471,24 @@ static void every_order(const extent_t *size)
 
 static void test_every_order(void)
 {
-    static const extent_t sizes[] = {
-        {2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-        {2, 2, 0, 1, 0, 1, 0, 0, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0, 0, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-        {3, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0},
-        {3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0},
-        {2, 2, 2, 0, 0, 1, 1, 0, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0, 0, 0},
-        {3, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0},
-        {2, 2, 2, 0, 0, 0, 1, 1, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0, 0, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 1, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 1, 0, 0}};
+    static const extent_t sizes[] = {{2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {2, 2, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0},
+                                     {2, 2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {2, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+                                     {2, 2, 2, 0, 0, 1, 1, 0, 0, 0, 0, 0},
+                                     {3, 1, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0},
+                                     {3, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0},
+                                     {3, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0},
+                                     {2, 2, 2, 0, 0, 0, 1, 1, 0, 0, 0, 0},
+                                     {3, 1, 2, 0, 0, 0, 1, 1, 0, 0, 0, 0},
+                                     {2, 3, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0},
+                                     {3, 2, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -467,11 +497,13 @@ static void test_every_order(void)
 
 static void test_one_stops(void)
 {
-    static const extent_t sizes[] = {
-        {2, 1, 2, 0, 1, 0, 0, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 0, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 1, 0, 0, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0, 0, 0},
-        {2, 2, 4, 0, 1, 0, 1, 1, 0, 0, 0}};
+    static const extent_t sizes[] = {{2, 1, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+                                     {2, 2, 4, 0, 1, 1, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 4, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+                                     {3, 1, 4, 0, 1, 0, 1, 0, 0, 0, 0, 0},
+                                     {3, 1, 4, 0, 1, 0, 0, 1, 0, 0, 0, 0},
+                                     {2, 2, 4, 0, 1, 0, 1, 1, 0, 0, 0, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -521,6 +553,66 @@ static void test_lie(void)
         every_order(&sizes[i]);
 }
 
+/* The same in a reduce: seats that wait for no result withdraw their inputs
+ * when they have waited, or at once. */
+static void test_withdraw(void)
+{
+    static const extent_t sizes[] = {
+        {.seats = 2, .segments = 2, .lie = 3, .stay = 1, .extras = 1},
+        {.seats = 2, .segments = 2, .lie = 2, .stay = 1, .extras = 1},
+        {.seats = 2, .segments = 1, .lie = 3, .stay = 1, .runs = 1},
+        {.seats = 3, .segments = 1, .lie = 7, .stay = 1, .extras = 2},
+        {.seats = 3, .segments = 1, .lie = 7, .stay = 1},
+        {.seats = 3, .segments = 1, .lie = 3, .stay = 1, .extras = 2},
+        {.seats = 3, .segments = 1, .lie = 6, .stay = 1, .extras = 1},
+        {.seats = 3, .segments = 1, .lie = 7, .extras = 2},
+        {.seats = 3,
+         .segments = 1,
+         .lie = 7,
+         .stay = 1,
+         .extras = 2,
+         .hasty = 1},
+        {.seats = 3,
+         .segments = 1,
+         .lie = 5,
+         .stay = 1,
+         .extras = 2,
+         .hasty = 1},
+        {.seats = 2,
+         .segments = 2,
+         .lie = 3,
+         .stay = 1,
+         .extras = 1,
+         .hasty = 1,
+         .root_is_apart = 1},
+        {.seats = 3,
+         .segments = 1,
+         .lie = 7,
+         .stay = 1,
+         .extras = 2,
+         .hasty = 1,
+         .root_is_apart = 1},
+        {.seats = 3, .segments = 1, .lie = 7, .stay = 1, .root_is_apart = 1},
+        {.seats = 2,
+         .segments = 2,
+         .lie = 3,
+         .stay = 1,
+         .extras = 4,
+         .may_stop = 1,
+         .hasty = 1},
+        {.seats = 3,
+         .segments = 1,
+         .lie = 7,
+         .stay = 1,
+         .extras = 4,
+         .may_stop = 1,
+         .root_is_apart = 1}};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        every_order(&sizes[i]);
+}
+
 /* More seats. */
 static void test_by_chance(void)
 {
@@ -541,10 +633,11 @@ static void test_by_chance(void)
                          .runs = random_below(&random, RUNS + 1)};
         if (size.may_stop)
             size.extras = EXTRAS;
-        if (size.is_for_all && random_below(&random, 3) != 0)
+        if (random_below(&random, 3) != 0)
             size.lie = random_between(&random, 0, 1) != 0
                            ? (1u << size.seats) - 1
                            : random_below(&random, 1u << size.seats);
+        size.hasty = random_below(&random, 2) == 0;
         play_init(play, &size);
         orders_by_chance(&play->orders, &random);
     }
@@ -556,6 +649,7 @@ static const check_case_t cases[] = {
     {"one_stops", test_one_stops},
     {"runs", test_runs},
     {"lie", test_lie},
+    {"withdraw", test_withdraw},
     {"by_chance", test_by_chance},
 };
 CHECK_MAIN(cases)
