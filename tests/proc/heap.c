@@ -91,6 +91,13 @@ static void collectives(const job_t *job)
 
 /* ---- read where it lies ---- */
 
+static int is_on_board(void)
+{
+    const char *shm = getenv("XYLEM_SHM");
+
+    return shm == NULL || strcmp(shm, "off") != 0;
+}
+
 typedef struct shared {
     uint32_t *in, *out; /* SHARED_ELEMENTS, and that of all ranks */
 } shared_t;
@@ -144,6 +151,49 @@ static void shared_sum(const job_t *job, shared_t *shared, uint32_t round)
         REQUIRE(shared->out[i] == sum, "allreduce: %zu is %u", i,
                 shared->out[i]);
     }
+}
+
+/* If `apart` is not NULL, it has all ranks but the root, and its first rank
+ * calls only when the others have left the reduce. */
+static void shared_reduce(const job_t *job, shared_t *shared,
+                          xylem_team_t *apart, uint32_t root, uint32_t round)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    uint32_t rank, sum;
+    size_t i;
+
+    args.coll = XYLEM_COLL_REDUCE;
+    args.root = root;
+    args.send = shared->in;
+    args.recv = shared->out;
+    args.count = SHARED_ELEMENTS;
+    args.type = XYLEM_UINT32;
+    args.op = XYLEM_SUM;
+    args.algorithm = is_on_board() && job->ranks > 1 ? "node_pairs" : NULL;
+    shared_fill(shared, job->rank, round);
+    if (apart != NULL && xylem_team_rank(apart) == 0)
+        MUST(xylem_barrier(apart));
+    MUST(xylem_coll_run(job->world, &args, NULL, NULL));
+    shared_spoil(shared);
+    if (apart != NULL && xylem_team_rank(apart) != 0)
+        MUST(xylem_barrier(apart));
+    for (i = 0; job->rank == root && i < SHARED_ELEMENTS; i++) {
+        for (sum = 0, rank = 0; rank < job->ranks; rank++)
+            sum += value(rank, round, i);
+        REQUIRE(shared->out[i] == sum, "reduce: %zu is %u", i, shared->out[i]);
+    }
+}
+
+static void shared_late(const job_t *job, shared_t *shared, uint32_t round)
+{
+    uint32_t root = round % job->ranks;
+    xylem_team_t *apart = NULL;
+
+    MUST(xylem_team_split(job->world, job->rank == root ? XYLEM_COLOR_NONE : 0,
+                          (job->rank + round / 2) % job->ranks, &apart));
+    shared_reduce(job, shared, apart, root, round);
+    if (apart != NULL)
+        MUST(xylem_team_destroy(apart));
 }
 
 static void shared_blocks(const job_t *job, shared_t *shared, uint32_t round)
@@ -228,6 +278,10 @@ static void where_it_lies(const job_t *job)
         shared_blocks(job, &shared, round);
         shared_exchange(job, &shared, round);
         shared_root(job, &shared, round);
+        shared_reduce(job, &shared, NULL, round % job->ranks, round);
+        /* Over the net a rank may have to wait for another. */
+        if (is_on_board())
+            shared_late(job, &shared, round);
     }
     MUST(xylem_free(job->context, in));
     MUST(xylem_free(job->context, out));
@@ -269,9 +323,10 @@ static void threads(job_t *job)
 
 /* ---- sums of numbers that round ---- */
 
-/* A sum by pairs of numbers in place, in memory of xylem_alloc on the ranks
- * whose bits are in `allocated`. Returns owned memory (free). */
-static float *sum_of(const job_t *job, uint32_t allocated)
+/* A sum by pairs of numbers in place, for all ranks or the root, in memory of
+ * xylem_alloc on the ranks whose bits are in `allocated`. Returns owned memory
+ * (free). */
+static float *sum_of(const job_t *job, uint32_t allocated, xylem_coll_t coll)
 {
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
     size_t bytes = SHARED_ELEMENTS * sizeof(float), i;
@@ -286,8 +341,11 @@ static float *sum_of(const job_t *job, uint32_t allocated)
     }
     for (i = 0; i < SHARED_ELEMENTS; i++)
         numbers[i] = (float)job_random(&random) / 3.0F;
-    args.coll = XYLEM_COLL_ALLREDUCE;
+    args.coll = coll;
+    args.root = coll == XYLEM_COLL_REDUCE ? job->ranks / 2 : 0;
     args.send = XYLEM_IN_PLACE;
+    if (coll == XYLEM_COLL_REDUCE && job->rank != args.root)
+        args.send = numbers;
     args.recv = numbers;
     args.count = SHARED_ELEMENTS;
     args.type = XYLEM_FLOAT32;
@@ -301,18 +359,17 @@ static float *sum_of(const job_t *job, uint32_t allocated)
 }
 
 /* The bits of a sum do not depend on whose numbers are read where they lie. */
-static void same_bits(const job_t *job)
+static void same_bits(const job_t *job, xylem_coll_t coll)
 {
     static const uint32_t allocated[] = {UINT32_MAX, 1, 2, 3, 6, 15, 0x6f};
     float *copied, *sum;
     size_t i;
 
-    if (strcmp(getenv("XYLEM_SHM") == NULL ? "" : getenv("XYLEM_SHM"), "off") ==
-        0)
+    if (!is_on_board())
         return; /* there are no pairs */
-    copied = sum_of(job, 0);
+    copied = sum_of(job, 0, coll);
     for (i = 0; i < sizeof allocated / sizeof allocated[0]; i++) {
-        sum = sum_of(job, allocated[i]);
+        sum = sum_of(job, allocated[i], coll);
         REQUIRE(memcmp(sum, copied, SHARED_ELEMENTS * sizeof *sum) == 0,
                 "the bits differ if ranks %x have memory of xylem_alloc",
                 allocated[i]);
@@ -330,7 +387,8 @@ int main(void)
     sizes(&job);
     collectives(&job);
     where_it_lies(&job);
-    same_bits(&job);
+    same_bits(&job, XYLEM_COLL_ALLREDUCE);
+    same_bits(&job, XYLEM_COLL_REDUCE);
     threads(&job);
     job_end(&job);
     return 0;
