@@ -155,11 +155,11 @@ static uint32_t right_in(uint64_t node)
 
 /* The left or the right cell of the node; 0: there is none. */
 static uint32_t side_in(const xyl_pairs_piece_t *piece, uint64_t node,
-                        int is_right)
+                        uint32_t is_right)
 {
     if (!pairs_is_of(piece, node))
         return 0;
-    return is_right ? right_in(node) : left_in(node);
+    return is_right != 0 ? right_in(node) : left_in(node);
 }
 
 static uint64_t taken_side(uint32_t cell)
