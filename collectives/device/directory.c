@@ -104,9 +104,10 @@ static uint64_t step_chunks(const xyl_directory_run_t *run)
     return (step_bytes(run) + chunk - 1) / chunk;
 }
 
-xyl_copy_mechanism_t xyl_directory_static(const xyl_directory_t *directory,
-                                          const xyl_directory_call_t *call,
-                                          uint32_t rank)
+/* The mechanism of a rank in Static. */
+static xyl_copy_mechanism_t static_mechanism(const xyl_directory_t *directory,
+                                             const xyl_directory_call_t *call,
+                                             uint32_t rank)
 {
     uint32_t behind =
         (rank + directory->ranks - call->leader) % directory->ranks;
@@ -256,7 +257,7 @@ static unsigned member_ready(xyl_directory_run_t *run)
             call->number)
         return 0;
     if (!call->is_dynamic)
-        state = assigned(xyl_directory_static(directory, call, call->rank));
+        state = assigned(static_mechanism(directory, call, call->rank));
     set_for(run, &line_of(run, call->rank)->status,
             status_word(run, run->step, state), call->leader);
     return 1;
@@ -516,7 +517,7 @@ static void leader_presets(xyl_directory_run_t *run)
     for (rank = 0; rank < run->directory->ranks && !run->call.is_dynamic;
          rank++) {
         xyl_copy_mechanism_t mechanism =
-            xyl_directory_static(run->directory, &run->call, rank);
+            static_mechanism(run->directory, &run->call, rank);
         if (rank == run->call.rank)
             continue;
         note_assigned(run, rank, mechanism);

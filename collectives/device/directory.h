@@ -199,8 +199,3 @@ void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
 /* In words, for a report of a call that hangs: what this rank waits for. */
 void xyl_directory_describe(const xyl_directory_run_t *run, char *text,
                             size_t bytes);
-
-/* The mechanism of a rank in Static. */
-xyl_copy_mechanism_t xyl_directory_static(const xyl_directory_t *directory,
-                                          const xyl_directory_call_t *call,
-                                          uint32_t rank);

@@ -592,7 +592,8 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return did;
 }
 
-void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece)
+/* This seat no longer looks at the piece. */
+static void piece_retire(xyl_node_stage_t *node, uint64_t piece)
 {
     node->pieces_left--;
     if (node->first->together == 1 || --node->first->together_left == 0)
@@ -625,7 +626,7 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         did += strand_run(node, piece, i);
     if (piece->strands_left != 0)
         return did;
-    xyl_node_piece_retire(node, piece->piece);
+    piece_retire(node, piece->piece);
     return did + 1;
 }
 
@@ -659,5 +660,5 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         first = node->program.strand_ends[i];
     }
     if (piece->strands_left == 0) /* this seat has nothing to do */
-        xyl_node_piece_retire(node, piece->piece);
+        piece_retire(node, piece->piece);
 }

@@ -171,8 +171,6 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 
 /* ---- run.c ---- */
 
-/* This seat no longer looks at the piece. */
-void xyl_node_piece_retire(xyl_node_stage_t *node, uint64_t piece);
 /* Begins the stage's next piece, which has its window. A piece in which this
  * seat has nothing to do is retired at once. */
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);

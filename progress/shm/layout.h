@@ -115,9 +115,6 @@ xyl_shm_node_entries(const xyl_shm_node_t *node)
  * with errno; ENOENT if the descriptor has another inode by now. */
 int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
 
-/* 1: the file's header equals that of this process's own file. */
-int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
-
 xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
                                        uint32_t rank);
 

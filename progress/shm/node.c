@@ -194,13 +194,25 @@ static uint64_t node_share(xyl_shm_t *shm, const void *memory, size_t bytes)
            1;
 }
 
+/* 1: the file's header equals that of this process's own file. */
+static int is_alike(const xyl_shm_node_t *node, int fd)
+{
+    xyl_shm_node_header_t header;
+
+    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           header.magic == MAGIC && header.version == VERSION &&
+           header.stride == node->layout.stride &&
+           header.entries == XYL_SHM_NODE_ENTRIES &&
+           header.members_max == node->params.ranks;
+}
+
 static int memory_open(const xyl_shm_node_t *node,
                        const xyl_shm_member_t *member)
 {
     int fd = xyl_shm_node_open(member->pid, member->memory_fd,
                                member->memory_inode, O_RDONLY);
 
-    if (fd >= 0 && xyl_shm_node_is_alike(node, fd))
+    if (fd >= 0 && is_alike(node, fd))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -258,17 +270,6 @@ static const xyl_shm_ops_t awake_ops = {OPS(xyl_shm_node_set_only)};
 
 /* ---- joining ---- */
 
-int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd)
-{
-    xyl_shm_node_header_t header;
-
-    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-           header.magic == MAGIC && header.version == VERSION &&
-           header.stride == node->layout.stride &&
-           header.entries == XYL_SHM_NODE_ENTRIES &&
-           header.members_max == node->params.ranks;
-}
-
 static xyl_shm_trouble_t attach_first(xyl_shm_node_t *node,
                                       const xyl_shm_member_t *first)
 {
@@ -283,7 +284,7 @@ static xyl_shm_trouble_t attach_first(xyl_shm_node_t *node,
                 first->rank, strerror(errno));
         return XYL_SHM_NO_PROC;
     }
-    if (!xyl_shm_node_is_alike(node, node->fd))
+    if (!is_alike(node, node->fd))
         return XYL_SHM_LAYOUT;
     head = mmap(NULL, node->layout.ranges, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_NORESERVE, node->fd, 0);

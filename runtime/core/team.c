@@ -138,19 +138,6 @@ void xyl_team_unreference(xylem_team_t *team)
         team_release(team);
 }
 
-int xyl_team_reference_if_used(xylem_team_t *team)
-{
-    uint32_t references =
-        atomic_load_explicit(&team->references, memory_order_relaxed);
-
-    while (references != 0 &&
-           !atomic_compare_exchange_weak_explicit(
-               &team->references, &references, references + 1,
-               memory_order_relaxed, memory_order_relaxed))
-        continue;
-    return references != 0;
-}
-
 /* ---- by keys ---- */
 
 xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key)
@@ -165,14 +152,21 @@ xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key)
 
 xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
 {
+    uint32_t references = 0; /* 0: the last one is being given up */
     xylem_team_t *team;
 
     pthread_mutex_lock(&context->lock);
     team = xyl_team_listed(context, key);
-    if (team != NULL && !xyl_team_reference_if_used(team))
-        team = NULL;
+    if (team != NULL)
+        references =
+            atomic_load_explicit(&team->references, memory_order_relaxed);
+    while (references != 0 &&
+           !atomic_compare_exchange_weak_explicit(
+               &team->references, &references, references + 1,
+               memory_order_relaxed, memory_order_relaxed))
+        continue;
     pthread_mutex_unlock(&context->lock);
-    return team;
+    return references != 0 ? team : NULL;
 }
 
 /* ---- failures ---- */

@@ -104,8 +104,6 @@ void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
                      uint32_t rank, uint32_t size, uint32_t slot, uint64_t key);
 void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
-/* The context's lock is held. 0: the last reference is being given up. */
-int xyl_team_reference_if_used(xylem_team_t *team);
 
 /* Finds a team by its key, and adds a reference for the caller. NULL: no team
  * in use has the key. */

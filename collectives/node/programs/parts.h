@@ -380,8 +380,6 @@ static inline const char *xyl_node_lengths_lack(const xyl_problem_t *problem)
 
 /* allreduce_first.c: for algorithms that do not cut messages. */
 const char *xyl_node_whole_lacks(const xyl_problem_t *problem);
-/* reduce_pairs.c */
-const char *xyl_node_pairs_lack(const xyl_problem_t *problem);
 /* allgather_first.c */
 const char *xyl_node_allgather_first_lacks(const xyl_problem_t *problem);
 
@@ -413,7 +411,6 @@ static inline void xyl_node_copy_own(const xyl_problem_t *problem,
 void xyl_node_allgather_in(const xyl_problem_t *problem,
                            xyl_node_program_t *program);
 /* reduce_direct.c: each receiver combines all inputs by itself. */
-uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem);
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program);
 /* Publishes this seat's segments one by one, as they come. */

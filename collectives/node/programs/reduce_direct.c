@@ -53,19 +53,14 @@ static void write_reduce_direct_result(const xyl_problem_t *problem,
 /* Measured with 2 to 16 ranks on 16 cores, Nov 2026. */
 static const xyl_node_cut_t direct_cut = {4, 32 << 10, 64 << 10};
 
-uint64_t xyl_node_reduce_segment_bytes(const xyl_problem_t *problem)
-{
-    return xyl_node_segment_of(problem, direct_cut,
-                               xyl_node_room(problem, problem->ranks));
-}
-
 /* Plans inputs in the lines of the seats if there is only one short segment. */
 void xyl_node_reduce_plan(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
-    program->segment_bytes = xyl_node_reduce_segment_bytes(problem);
-    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
-                          xyl_node_room(problem, problem->ranks));
+    uint64_t room = xyl_node_room(problem, problem->ranks);
+
+    program->segment_bytes = xyl_node_segment_of(problem, direct_cut, room);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     if (program->pieces > 1 || program->segments > 1 ||
         xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);

@@ -102,7 +102,7 @@ static void pairs_write(const xyl_problem_t *problem,
         xyl_node_write_results(problem, program);
 }
 
-const char *xyl_node_pairs_lack(const xyl_problem_t *problem)
+static const char *pairs_lack(const xyl_problem_t *problem)
 {
     if (problem->count == 0)
         return xyl_node_lacks_data;
@@ -122,5 +122,5 @@ const xyl_algorithm_t xyl_algorithm_node_reduce_pairs = {
     .help = "ranks are combined in pairs and pairs with pairs as they come",
     XYL_BY_PROGRAM(pairs_write),
     .colls = XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE),
-    .lacks = xyl_node_pairs_lack,
+    .lacks = pairs_lack,
 };
