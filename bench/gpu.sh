@@ -115,7 +115,7 @@ verify_levels()
             xylem-run -n 8 --nodes "$nodes" device_levels values "$cases"
     done
     verified 60 "$sharing, a late rank, 2 nodes, 6 ranks" \
-        xylem-run -n 6 --nodes 2 device_levels late 20
+        xylem-run -n 6 --nodes 2 device_levels held 50
 }
 
 verify()

@@ -300,6 +300,19 @@ static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
     return (xyl_memory_t)way.memory;
 }
 
+/* 1: an algorithm for memory of GPUs may do the levels within nodes. Those of
+ * blocks have to lie in the order of ranks. */
+static int may_level(xylem_team_t *team, const xyl_algorithm_t *algorithm,
+                     const xyl_query_t *query)
+{
+    if (query->coll == XYLEM_COLL_ALLTOALL &&
+        (query->facts & XYL_FACT_ROOM) == 0)
+        return 0; /* blocks go straight from rank to rank */
+    return !team->is_one_node && (algorithm->kind == XYL_ALGORITHM_LANES ||
+                                  (algorithm->kind == XYL_ALGORITHM_LEVELS &&
+                                   xyl_han_keeps_order(team)));
+}
+
 /* The algorithm for the levels within this node, if its ranks tell each other
  * of buffers in memory of GPUs; NULL: none. */
 static const xyl_algorithm_t *
@@ -313,8 +326,8 @@ choose_on_gpus(xylem_team_t *team, const xylem_coll_args_t *args, xyl_way_t way,
     xyl_problem_t problem;
     const xyl_candidate_t *found;
 
-    if (choice->algorithm->kind != XYL_ALGORITHM_LANES || team->is_one_node ||
-        choice->is_by_messages || memory == XYL_MEMORY_HOST)
+    if (!may_level(team, choice->algorithm, query) || choice->is_by_messages ||
+        memory == XYL_MEMORY_HOST)
         return NULL;
     xyl_call_outline(team, args, way, 1, &problem);
     problem.fills_nodes = 1;

@@ -24,8 +24,11 @@ static void print_plan(const xyl_choice_t *choice, char *text)
 
     if (choice->algorithm->kind != XYL_ALGORITHM_TREE &&
         choice->algorithm->kind != XYL_ALGORITHM_LANES) {
-        snprintf(text, TEXT_BYTES, "%s, radix %u, segments of %zu bytes",
-                 choice->algorithm->name, choice->radix, choice->segment_bytes);
+        snprintf(text, TEXT_BYTES, "%s, %s%sradix %u, segments of %zu bytes",
+                 choice->algorithm->name,
+                 choice->on_gpus != NULL ? choice->on_gpus->name : "",
+                 choice->on_gpus != NULL ? " on GPUs of this node, " : "",
+                 choice->radix, choice->segment_bytes);
         return;
     }
     if (choice->exchange != NULL)

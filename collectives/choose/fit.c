@@ -272,6 +272,9 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
     if (is_lanes)
         fit_levels(xyl_limits_of(team->context), args, query, is_commutative,
                    decision, choice);
+    if (kind == XYL_ALGORITHM_LEVELS && decision->named.within != NULL)
+        choice->within_up =
+            xyl_algorithm_find(args->coll, decision->named.within);
     if (is_tree || is_lanes) {
         fit_windows(args, config, rule, &choice->frame);
         choice->frame.arrival_order =

@@ -202,6 +202,14 @@ static int parse_within(xylem_coll_t coll, const char *text,
     const xyl_algorithm_t *algorithm;
     size_t i;
 
+    if (named_out->algorithm->kind == XYL_ALGORITHM_LEVELS) {
+        if ((named_out->algorithm->needs & XYL_NEEDS_DEVICE) != 0 ||
+            !parse_one(coll, text, &algorithm, &named_out->within_radix, why) ||
+            !xyl_entry_does_levels(algorithm, coll))
+            return refuse(why, "within nodes goes cuda_ipc");
+        named_out->within = algorithm->name;
+        return 1;
+    }
     named_out->within = xyl_within_ucx;
     if (strcasecmp(text, xyl_within_ucx) == 0)
         return 1;
@@ -261,6 +269,9 @@ int xyl_segments_meet(size_t segment_bytes, size_t within_segment_bytes)
 static int parse_part(xylem_coll_t coll, size_t part, const char *value,
                       xyl_named_t *named_out, char *why)
 {
+    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES && part != WITHIN)
+        return refuse(why, "%s has no levels in segments",
+                      named_out->algorithm->name);
     if (part == LEADERS)
         return parse_radix(named_out->algorithm, value, &named_out->radix, why);
     if (part == BETWEEN)
@@ -304,7 +315,8 @@ static int parse_parts(xylem_coll_t coll, const char *text,
 static int parse_levels(xylem_coll_t coll, const char *text, const char *slash,
                         xyl_named_t *named_out, char *why)
 {
-    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES)
+    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES &&
+        (named_out->algorithm->kind != XYL_ALGORITHM_LEVELS || slash != NULL))
         return refuse(why, "%s has no levels in segments",
                       named_out->algorithm->name);
     return slash != NULL

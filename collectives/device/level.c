@@ -94,6 +94,18 @@ static xyl_problem_t problem_of(const xyl_han_t *han)
                            .is_in_place = args->send == XYLEM_IN_PLACE};
 }
 
+/* The message moves at once: sides are those of the team's call. */
+static void blocks_begin(xyl_han_t *han, xyl_device_level_t *level)
+{
+    xyl_device_plan_t *plan = &level->plan;
+
+    plan->result.is_copied = 0; /* all is read before anything is written */
+    if (plan->counts != NULL)
+        plan->counts += level->seats.ranks[0]; /* ranks fill node after node */
+    if (!xyl_launches_find(han, level))
+        no_memory(han);
+}
+
 static void level_begin(xyl_han_t *han)
 {
     static const xyl_device_design_t design = {.shares_buffers = 1,
@@ -113,12 +125,15 @@ static void level_begin(xyl_han_t *han)
     level->plan.name = han->choice->on_gpus->name;
     level->plan.offer_bytes = XYL_LEVEL_PUBLISHED;
     xyl_device_plan_fill(han, &level->plan, &problem);
-    if (!xyl_device_sides_find(&level->plan, &problem, han->sides->send,
-                               han->sides->recv))
+    if (!xyl_device_sides_find(&level->plan,
+                               han->call == NULL ? &problem : &han->problem,
+                               han->sides->send, han->sides->recv))
         no_memory(han);
     level->is_unsuited = han->operation->told.on_segment != NULL ||
                          han->operation->parts.are_awaited;
     level->kernels = han->choice->frame.recv_window;
+    if (han->call != NULL)
+        blocks_begin(han, level);
     xyl_collective_of(han->operation)->asks_node = 1;
     xyl_han_make_spare(han, XYL_LEVEL_PUBLISHED);
     if (han->status == XYLEM_OK)
@@ -142,17 +157,21 @@ static int stage_allocate(xyl_level_stage_t *stage)
     xyl_arena_t *arena = &stage->stage.operation->request.arena;
     size_t kernels = stage->level->kernels;
     size_t words = xyl_bits_words(stage->stage.count);
+    int moves = stage->level->plan.problem.coll == XYLEM_COLL_ALLTOALL;
 
     stage->there = xyl_arena_array(arena, words, sizeof *stage->there);
     stage->over = xyl_arena_array(arena, words, sizeof *stage->over);
     stage->kernel = xyl_arena_array(arena, kernels, sizeof *stage->kernel);
     stage->index = xyl_arena_array(arena, kernels, sizeof *stage->index);
-    if (stage->position != XYL_LEVEL_ENTRY)
+    if (stage->position != XYL_LEVEL_ENTRY && moves)
+        stage->moves = xyl_arena_array(arena, kernels, sizeof *stage->moves);
+    else if (stage->position != XYL_LEVEL_ENTRY)
         stage->combine =
             xyl_arena_array(arena, kernels, sizeof *stage->combine);
     return stage->there != NULL && stage->over != NULL &&
            stage->kernel != NULL && stage->index != NULL &&
-           (stage->combine != NULL || stage->position == XYL_LEVEL_ENTRY);
+           (stage->combine != NULL || stage->moves != NULL ||
+            stage->position == XYL_LEVEL_ENTRY);
 }
 
 /* Where the kernels of a stage find the net's memory. */
@@ -162,7 +181,8 @@ static xyl_role_t memory_of(const xyl_device_level_t *level,
 {
     if (position == XYL_LEVEL_ENTRY)
         return XYL_ROLE_NOTHING;
-    return position == XYL_LEVEL_DOWN || xyl_level_is_bcast(level)
+    return position == XYL_LEVEL_DOWN || xyl_level_is_bcast(level) ||
+                   level->plan.problem.coll == XYLEM_COLL_ALLGATHER
                ? lane->net_last->writes
                : lane->net_first->reads;
 }
@@ -172,7 +192,8 @@ static void stage_add(xyl_han_t *han, xyl_device_level_t *level, uint32_t lane,
 {
     const xyl_stage_spec_t spec = {
         .lane = lane,
-        .grain = grain_of(han->operation, lane),
+        .grain =
+            xyl_level_has_segments(level) ? grain_of(han->operation, lane) : 1,
         .is_aside = 1,
         .reads = memory_of(level, &level->lanes[lane], position)};
     xyl_level_stage_t *stage;
@@ -267,8 +288,17 @@ static void others_await(const xyl_han_t *han, xyl_device_level_t *level)
     }
 }
 
+/* 1: the stages between nodes work on mirrors of the user's buffers. */
+static int is_on_mirrors(const xyl_han_net_t *net)
+{
+    return net->first != NULL && (net->first->reads == XYL_ROLE_INPUT ||
+                                  net->first->reads == XYL_ROLE_RESULT ||
+                                  net->last->writes == XYL_ROLE_RESULT);
+}
+
 /* Adds the mirrors' stages. A leader's stages between nodes work on mirrors in
- * any case; a seat that leads no lane takes memory when a run needs it. */
+ * any case, or in scratch memory; all others take memory when a run needs it.
+ */
 static void mirrors_add(xyl_han_t *han, xyl_device_level_t *level,
                         const xyl_call_t *call)
 {
@@ -277,7 +307,7 @@ static void mirrors_add(xyl_han_t *han, xyl_device_level_t *level,
 
     plan->has_mirrors = xyl_collective_is_mirrored(han->operation);
     for (lane = 0; lane < han->operation->lanes; lane++)
-        plan->has_mirrors &= han->nets[lane].first == NULL;
+        plan->has_mirrors &= !is_on_mirrors(&han->nets[lane]);
     han->status = xyl_mirror_stages_add(
         han->operation, call, plan->has_mirrors ? &plan->mirrors : NULL);
 }

@@ -1,15 +1,18 @@
-/* The levels within a node of a broadcast, reduce or allreduce on several
- * nodes, if the node's ranks have their buffers in memory of GPUs that reach
- * one another. For each segment a lane's leader begins two kernels. The first
- * one combines the inputs of all seats where they lie, into pinned memory,
- * which the stages between nodes read. The second one copies the result of
- * these stages to all seats that get it.
+/* The levels within a node of a collective on several nodes, if the node's
+ * ranks have their buffers in memory of GPUs that reach one another. For each
+ * segment of a broadcast or reduction a lane's leader begins two kernels. The
+ * first one combines the inputs of all seats where they lie, into pinned
+ * memory, which the stages between nodes read. The second one copies the result
+ * of these stages to all seats that get it.
  *
  *   gpu up ──▶ net up ──▶ net down ──▶ gpu down            directly
  *   entry ──▶ mirror ──▶ node ──▶ net ... node ──▶ mirror   else
  *
  * In a broadcast the first kernel reads the root's buffer alone, and the second
  * one of the root's node reads it, too. Other nodes have only the second one.
+ *
+ * Collectives of blocks (level_kernels.c) have more kernels for their only
+ * segment.
  *
  * At most as many kernels of a lane are under way as an edge of it has
  * messages. This is the Gathered Shared Buffer without its copies, as in
@@ -55,117 +58,6 @@ static _Atomic uint64_t *word_of(xyl_level_words_t *words, uint32_t lane,
 
 /* ---- kernels ---- */
 
-/* 1: the stage's kernels read the seat's buffer. Of a broadcast they read the
- * root's; the other offers may not be there yet. */
-static int reads_seat(const xyl_level_stage_t *stage, uint32_t seat)
-{
-    const xyl_problem_t *problem = &stage->level->plan.problem;
-
-    return xyl_level_is_bcast(stage->level) ? seat == problem->root
-                                            : stage->position == XYL_LEVEL_UP;
-}
-
-/* 1: the stage's kernels write the seat's buffer. */
-static int writes_seat(const xyl_level_stage_t *stage, uint32_t seat)
-{
-    return stage->position == XYL_LEVEL_DOWN &&
-           xyl_device_offer(&stage->level->plan, seat)->result_bytes != 0;
-}
-
-static xyl_cuda_combine_t *combine_of(const xyl_level_stage_t *stage,
-                                      uint32_t kernel, uint64_t index)
-{
-    const xyl_device_plan_t *plan = &stage->level->plan;
-    xyl_cuda_combine_t *combine = &stage->combine[kernel];
-
-    combine->op = plan->op;
-    combine->type = plan->type;
-    combine->count =
-        xyl_stage_length(&stage->stage, index) / xylem_type_bytes(plan->type);
-    combine->blocks = (uint32_t)xyl_limits_of(plan->context)->device_blocks;
-    combine->inputs = combine->results = 0;
-    return combine;
-}
-
-/* Adds where the segment lies in a buffer of the seat's. 0: the memory cannot
- * be opened. */
-static int add_seat(const xyl_level_stage_t *stage, uint64_t index,
-                    uint32_t seat, int is_result, xyl_cuda_combine_t *combine)
-{
-    const xyl_device_plan_t *plan = &stage->level->plan;
-    const xyl_device_offer_t *offer = xyl_device_offer(plan, seat);
-    char *opened = xyl_device_operand(
-        plan, seat, is_result ? &offer->result : &offer->input);
-
-    if (opened == NULL)
-        return 0;
-    opened += xyl_stage_at(&stage->stage, index);
-    if (is_result)
-        combine->result[combine->results++] = opened;
-    else
-        combine->input[combine->inputs++] = opened;
-    return 1;
-}
-
-/* Adds the buffers of all seats that the kernel reads, and that it writes. 0: a
- * seat's memory cannot be opened. */
-static int add_seats(const xyl_level_stage_t *stage, uint64_t index,
-                     xyl_cuda_combine_t *combine)
-{
-    uint32_t seat, seats = stage->level->plan.problem.ranks;
-    int is_open = 1;
-
-    for (seat = 0; is_open && seat < seats; seat++) {
-        if (reads_seat(stage, seat))
-            is_open = add_seat(stage, index, seat, 0, combine);
-        if (is_open && writes_seat(stage, seat))
-            is_open = add_seat(stage, index, seat, 1, combine);
-    }
-    return is_open;
-}
-
-static void kernel_begin(xyl_level_stage_t *stage, uint32_t kernel,
-                         uint64_t index)
-{
-    const xyl_device_plan_t *plan = &stage->level->plan;
-    xyl_cuda_combine_t *combine = combine_of(stage, kernel, index);
-    char *memory = xyl_stage_place(&stage->stage, index, stage->memory);
-    int is_down = stage->position == XYL_LEVEL_DOWN;
-
-    stage->index[kernel] = index;
-    if (!add_seats(stage, index, combine)) {
-        xyl_failure_raise_for(stage->stage.operation,
-                              xyl_device_unopened(plan));
-        return;
-    }
-    if (combine->inputs == 0)
-        combine->input[combine->inputs++] = memory;
-    if (!is_down)
-        combine->result[combine->results++] = memory;
-    xyl_cuda_combine_begin(plan->exec, &stage->works[kernel].work, plan->device,
-                           is_down ? XYL_CUDA_IN : XYL_CUDA_OUT, combine);
-    (void)xyl_stage_worked(&stage->stage, 0);
-}
-
-/* Begins as many kernels as may be under way, for the lowest segments. */
-static void kernels_begin(xyl_level_stage_t *stage)
-{
-    uint64_t index = stage->begun, count = stage->stage.count;
-
-    for (; index < count && stage->idle != 0 &&
-           stage->stage.operation->failure == XYLEM_OK;
-         index++) {
-        if (xyl_bits_test(stage->there, index)) {
-            xyl_bits_clear(stage->there, index);
-            kernel_begin(stage, stage->kernel[--stage->idle], index);
-            if (index == stage->begun)
-                stage->begun++;
-        } else if (index == stage->begun && xyl_bits_test(stage->over, index)) {
-            stage->begun++;
-        }
-    }
-}
-
 /* Says how many segments are read or written, from the first one on. */
 static void tell(xyl_level_stage_t *stage)
 {
@@ -190,6 +82,63 @@ static void stage_check(xyl_level_stage_t *stage)
         xyl_stage_complete(&stage->stage);
 }
 
+/* All kernels of the segment have ended. */
+static void segment_end(xyl_level_stage_t *stage, uint64_t index)
+{
+    xyl_bits_set(stage->over, index);
+    stage->ended++;
+    tell(stage);
+}
+
+/* Begins the kernels of a segment: the idle ones with the highest numbers. */
+static void segment_begin(xyl_level_stage_t *stage, uint64_t index)
+{
+    const xyl_device_plan_t *plan = &stage->level->plan;
+    int is_down = stage->position == XYL_LEVEL_DOWN;
+    int count = xyl_launches_write(stage, index), i;
+
+    if (count < 0) {
+        xyl_failure_raise_for(stage->stage.operation,
+                              xyl_device_unopened(plan));
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        uint32_t kernel = stage->kernel[--stage->idle];
+        stage->index[kernel] = index;
+        if (stage->moves != NULL)
+            xyl_cuda_move_begin(plan->exec, &stage->works[kernel].work,
+                                plan->device, &stage->moves[kernel]);
+        else
+            xyl_cuda_combine_begin(
+                plan->exec, &stage->works[kernel].work, plan->device,
+                is_down ? XYL_CUDA_IN : XYL_CUDA_OUT, &stage->combine[kernel]);
+        (void)xyl_stage_worked(&stage->stage, 0);
+    }
+    if (count == 0) {
+        segment_end(stage, index);
+        xyl_stage_emit(&stage->stage, index);
+    }
+}
+
+/* Begins as many kernels as may be under way, for the lowest segments. */
+static void kernels_begin(xyl_level_stage_t *stage)
+{
+    uint64_t index = stage->begun, count = stage->stage.count;
+
+    for (; index < count && stage->idle != 0 &&
+           stage->stage.operation->failure == XYLEM_OK;
+         index++) {
+        if (xyl_bits_test(stage->there, index)) {
+            xyl_bits_clear(stage->there, index);
+            segment_begin(stage, index);
+            if (index == stage->begun)
+                stage->begun++;
+        } else if (index == stage->begun && xyl_bits_test(stage->over, index)) {
+            stage->begun++;
+        }
+    }
+}
+
 void xyl_level_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
@@ -199,9 +148,10 @@ void xyl_level_worked(xyl_event_t *event)
     if (!xyl_stage_arrived(&stage->stage, event))
         return;
     stage->kernel[stage->idle++] = (uint32_t)work->number;
-    xyl_bits_set(stage->over, index);
-    stage->ended++;
-    tell(stage);
+    if (!xyl_level_has_segments(stage->level) &&
+        stage->idle != stage->level->kernels)
+        return;
+    segment_end(stage, index);
     kernels_begin(stage);
     xyl_stage_emit(&stage->stage, index);
     stage_check(stage);
@@ -285,6 +235,7 @@ static void level_segment_ready(xyl_stage_t *stage, uint64_t index)
     xyl_bits_set(own->there, index);
     if (own->is_open) {
         kernels_begin(own);
+        stage_check(own);
     } else if (own->level->is_settled) {
         segment_pass(own, index);
         stage_check(own);
@@ -401,7 +352,6 @@ static void level_settle(xyl_device_level_t *level)
     xylem_status_t status = xyl_device_way_find(plan);
     uint32_t i;
 
-    level->is_settled = 1;
     if (status == XYLEM_OK && !plan->is_direct && plan->has_mirrors) {
         status = xyl_device_mirrors_take(plan);
         plan->has_mirrors = 0; /* they stay for further runs */
@@ -412,6 +362,7 @@ static void level_settle(xyl_device_level_t *level)
     }
     lanes_feed(level);
     way_set(level);
+    level->is_settled = 1; /* a net without messages has ended already */
     xyl_node_stage_set(level->names,
                        &words_of(level, level->seats.rank)->is_settled, 1);
     for (i = 0; i < level->lane_count; i++) {
@@ -421,14 +372,32 @@ static void level_settle(xyl_device_level_t *level)
     }
 }
 
-/* 1: the lane's leader says that it has read or written all segments. */
-static int is_told(const xyl_device_level_t *level, uint32_t lane,
-                   xyl_level_position_t position)
+/* 1: a leader of the lane says that it has read or written all segments. */
+static int is_told_by(const xyl_device_level_t *level, uint32_t leader,
+                      uint32_t lane, xyl_level_position_t position)
 {
-    xyl_level_words_t *words = words_of(level, level->lanes[lane].leader);
+    xyl_level_words_t *words = words_of(level, leader);
 
     return xyl_node_stage_get(level->names, word_of(words, lane, position)) ==
            level->lanes[lane].at[XYL_LEVEL_ENTRY]->stage.count;
+}
+
+static int is_told(const xyl_device_level_t *level, uint32_t lane,
+                   xyl_level_position_t position)
+{
+    return is_told_by(level, level->lanes[lane].leader, lane, position);
+}
+
+/* 1: all seats have read and written all that they deal with. */
+static int is_told_by_all(const xyl_device_level_t *level)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < level->seats.size; seat++)
+        if (!is_told_by(level, seat, 0, XYL_LEVEL_UP) ||
+            !is_told_by(level, seat, 0, XYL_LEVEL_DOWN))
+            return 0;
+    return 1;
 }
 
 /* 1: this seat needs nothing more of the lane's leader, and the leader nothing
@@ -440,7 +409,9 @@ static int lane_is_over(const xyl_device_level_t *level, uint32_t number)
 
     if (xyl_level_leads(level, lane))
         return is_over(lane->at[XYL_LEVEL_UP]) &&
-               (!is_direct || is_over(lane->at[XYL_LEVEL_DOWN]));
+               (!is_direct ||
+                (is_over(lane->at[XYL_LEVEL_DOWN]) &&
+                 (!level->blocks.all_lead || is_told_by_all(level))));
     if (level->plan.result.bytes == 0 && is_fed(level, lane) &&
         !is_told(level, number, XYL_LEVEL_UP))
         return 0;

@@ -50,7 +50,9 @@ typedef struct xyl_level_stage {
     uint32_t idle;    /* how many kernels are not under way */
     uint32_t *kernel; /* [kernels] numbers, those of idle ones first */
     uint64_t *index;  /* [kernels] the segment */
-    xyl_cuda_combine_t *combine; /* [kernels] */
+    /* [kernels] One of the two; NULL: no kernel does such work. */
+    xyl_cuda_combine_t *combine;
+    xyl_cuda_moves_t *moves;
     xyl_stage_work_t *works;
 } xyl_level_stage_t;
 
@@ -63,9 +65,21 @@ typedef struct xyl_level_lane {
     xyl_stage_t *net_first, *net_last, *before_net, *behind_net;
 } xyl_level_lane_t;
 
+/* The blocks of a message that moves at once, in the memory that the leader's
+ * stage between nodes reads, in bytes. */
+typedef struct xyl_level_blocks {
+    uint64_t *bytes, *at; /* [seats] the block of each; NULL: segments move */
+    uint64_t total;       /* of all nodes' blocks */
+    uint64_t result_at;   /* where the stage between nodes writes, in the memory
+                             that it is bound to */
+    int all_lead;         /* each seat leads: it deals with nodes of its own */
+    const xyl_levels_t *levels;
+} xyl_level_blocks_t;
+
 struct xyl_device_level {
     xyl_device_plan_t plan; /* its ranks are this node's seats */
     xyl_group_t seats;
+    xyl_level_blocks_t blocks;
     xyl_stage_t *names;
     xyl_level_lane_t *lanes;
     uint32_t lane_count;
@@ -93,6 +107,12 @@ static inline int xyl_level_is_bcast(const xyl_device_level_t *level)
     return level->plan.problem.coll == XYLEM_COLL_BCAST;
 }
 
+/* 1: segments move; else all blocks move at once, as one segment. */
+static inline int xyl_level_has_segments(const xyl_device_level_t *level)
+{
+    return level->blocks.bytes == NULL;
+}
+
 /* 1: the call has a root, on this node. */
 static inline int xyl_level_has_root(const xyl_device_level_t *level)
 {
@@ -103,6 +123,17 @@ static inline int xyl_level_has_root(const xyl_device_level_t *level)
  * offer. */
 extern const xyl_stage_ops_t xyl_level_ops[XYL_LEVEL_POSITIONS],
     xyl_level_offer_ops;
+
+/* ---- level_kernels.c ---- */
+
+/* Writes the kernels of a segment, for the stage's idle numbers from the last
+ * on; returns how many. Below 0: a seat's memory cannot be opened. */
+int xyl_launches_write(xyl_level_stage_t *stage, uint64_t index);
+/* Finds the blocks of a call whose message moves at once, and how many kernels
+ * a stage has. 0: no memory. */
+int xyl_launches_find(xyl_han_t *han, xyl_device_level_t *level);
+
+/* ---- level_run.c ---- */
 
 /* Handles the end of a kernel of a stage. */
 void xyl_level_worked(xyl_event_t *event);

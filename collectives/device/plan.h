@@ -203,7 +203,9 @@ int xyl_device_has_tasks(xylem_coll_t coll);
 
 /* Collectives on several nodes whose levels within a node GPUs can do. */
 #define XYL_DEVICE_LEVEL_COLLS                                                 \
-    (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE))
+    (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE) |    \
+     XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLTOALL) |                        \
+     XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK))
 extern const xyl_node_level_t xyl_device_level;
 
 /* ---- sides.c ---- */

@@ -409,7 +409,9 @@ void xyl_device_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         problem->off_device = "needs buffers in memory of GPUs, and "
                               "XYLEM_CUDA_DIRECT";
     problem->on_device = problem->off_device == NULL;
-    problem->is_unasked = problem->on_device && goes_by_buffer(team, args);
+    problem->is_unasked = goes_by_buffer(team, args) &&
+                          (problem->on_device ||
+                           (!team->is_one_node && memory != XYL_MEMORY_HOST));
     problem->side_by_side =
         problem->on_device && memory == XYL_MEMORY_GPUS_APART;
 }

@@ -132,6 +132,15 @@ static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                         xyl_position_of(XYL_BUFFER_INPUT, seat, from), bytes);
 }
 
+/* Where the message for a node lies before the exchange. That for this node
+ * stays here, so it lies where messages that have come do. */
+static uint64_t outgoing_at(const xyl_han_t *han, uint32_t node,
+                            uint64_t message)
+{
+    return node == han->levels->node ? message + all_bytes(han, han->seats.rank)
+                                     : message;
+}
+
 /* Fetches from `seat` its blocks for the nodes that this seat deals with. */
 static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
                            uint32_t seat)
@@ -141,7 +150,8 @@ static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
 
     for (node = han->seats.rank; node < han->levels->nodes;
          node += han->seats.size) {
-        to = message + (uint64_t)seat * seats_of(han, node) * block;
+        to = outgoing_at(han, node, message) +
+             (uint64_t)seat * seats_of(han, node) * block;
         for (first = 0; first < seats_of(han, node); first += run) {
             run = xyl_han_run(han->levels, node, first);
             fetch(program, to + first * block, seat,
@@ -210,12 +220,14 @@ static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 
 static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
-    uint64_t slot = han->problem.count, at = 0;
+    uint64_t slot = han->problem.count, message = 0, at;
     uint32_t node, first, run = 1, rank;
     const xyl_han_stage_t *stage = han->arg;
     int out = stage->number == HAND_OUT;
 
-    for (node = 0; node < han->levels->nodes; node++)
+    for (node = 0; node < han->levels->nodes; node++) {
+        at = out ? outgoing_at(han, node, message) : message;
+        message += message_bytes(han, node);
         for (first = 0; first < seats_of(han, node); first += run) {
             block_t block;
             rank = xyl_levels_rank(han->levels, node, first);
@@ -227,16 +239,18 @@ static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule)
                               run * block.bytes, XYL_ACTION_NONE);
             at += run * slot;
         }
+    }
 }
 
 /* Adds the stage before the exchange (HAND_OUT), or after it (TAKE). */
 static void add_within_node(xyl_han_t *han, uint32_t number)
 {
     int out = number == HAND_OUT;
-    const xyl_han_stage_t stage =
-        xyl_han_stage(number, out ? XYL_ROLE_INPUT : XYL_ROLE_SPARE,
+    xyl_han_stage_t stage =
+        xyl_han_stage(number, out ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
                       out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
 
+    stage.send_at = out ? 0 : all_bytes(han, han->seats.rank);
     han->arg = &stage;
     if (han->seats.size == 1)
         xyl_han_add_written(han, write_sort, &stage);
@@ -263,10 +277,8 @@ static void write_exchange(const xyl_han_t *han, xyl_schedule_t *schedule)
         message += bytes;
         peer =
             xyl_levels_rank(levels, node, levels->node % seats_of(han, node));
-        if (node == levels->node) {
-            xyl_schedule_copy(schedule, to, from, bytes, XYL_ACTION_NONE);
+        if (node == levels->node)
             continue;
-        }
         xyl_schedule_recv(schedule, peer, 0, to, bytes, XYL_ACTION_NONE);
         xyl_schedule_send(schedule, peer, 0, from, bytes, XYL_ACTION_NONE);
     }
@@ -316,8 +328,8 @@ static uint64_t most_slot_bytes(const xyl_han_t *han)
 
 static void alltoall_add_stages(xyl_han_t *han)
 {
-    const xyl_han_stage_t exchange =
-        xyl_han_stage(EXCHANGE, XYL_ROLE_SCRATCH, XYL_ROLE_SPARE);
+    xyl_han_stage_t exchange =
+        xyl_han_stage(EXCHANGE, XYL_ROLE_SCRATCH, XYL_ROLE_SCRATCH);
     const xylem_team_t *team = han->operation->request.team;
     int varies = xyl_problem_varies(&han->problem);
     uint64_t bytes;
@@ -330,10 +342,12 @@ static void alltoall_add_stages(xyl_han_t *han)
         return;
     }
     bytes = all_bytes(han, han->seats.rank);
-    xyl_han_make_scratch(han, bytes);
-    xyl_han_make_spare(han, bytes);
+    exchange.recv_at = bytes;
+    xyl_han_make_scratch(han, 2 * bytes);
     add_within_node(han, HAND_OUT);
     xyl_han_add_written(han, write_exchange, &exchange);
+    han->leader = han->seats.rank;
+    xyl_han_note_net(han);
     add_within_node(han, TAKE);
     if (varies)
         exchange_long(han);

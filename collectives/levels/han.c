@@ -166,19 +166,6 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
                                         : xyl_levels_switches(han->levels)};
 }
 
-/* The stage that was added last is the lane's between nodes. */
-static void note_net(const xyl_han_t *han)
-{
-    xyl_han_net_t *net;
-
-    if (han->nets == NULL || han->status != XYLEM_OK)
-        return;
-    net = &han->nets[han->lane];
-    net->last = han->operation->stage[han->operation->stages - 1];
-    if (net->first == NULL)
-        net->first = net->last;
-}
-
 /* `reads`: the leader's contribution. */
 static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
@@ -190,7 +177,7 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
     if (han->status != XYLEM_OK || !xyl_han_is_in_net(han))
         return;
     han->status = xyl_up_stage_add(han->operation, &spec, &tree);
-    note_net(han);
+    xyl_han_note_net(han);
 }
 
 static void add_net_down(xyl_han_t *han)
@@ -203,7 +190,7 @@ static void add_net_down(xyl_han_t *han)
     if (han->status != XYLEM_OK || !xyl_han_is_in_net(han))
         return;
     han->status = xyl_down_stage_add(han->operation, &spec, &tree);
-    note_net(han);
+    xyl_han_note_net(han);
 }
 
 static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
@@ -224,7 +211,6 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
     if (!xyl_han_is_in_net(han))
         return;
     xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
-    note_net(han);
 }
 
 /* ---- collectives ---- */
@@ -296,7 +282,7 @@ static void add_relay(xyl_han_t *han, xyl_stage_t *node)
         return;
     han->status = xyl_relay_stage_add(han->operation, &spec, &relay);
     if (relay.place == 0)
-        note_net(han);
+        xyl_han_note_net(han);
 }
 
 /* A node whose GPUs run the levels has no window: kernels read where the net
@@ -387,11 +373,7 @@ static void make_memory_of(xyl_han_t *han, const part_t *part)
 {
     if (part->end == 0)
         return;
-    if (han->nets != NULL && xyl_collective_is_mirrored(han->operation))
-        han->status =
-            xyl_mirror_scratch_take(han->operation, part->end - part->from);
-    else
-        xyl_han_make_scratch(han, part->end - part->from);
+    xyl_han_make_scratch(han, part->end - part->from);
     if (han->status == XYLEM_OK)
         han->operation->buffers.scratch =
             (void *)((uintptr_t)han->operation->buffers.scratch -
@@ -412,8 +394,6 @@ static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
         memset(operation->buffers.scratch, 0, operation->bytes);
     for (han->lane = 0; han->lane < operation->lanes; han->lane++) {
         choose_lane_leaders(han);
-        if (han->status == XYLEM_OK && han->nets != NULL)
-            han->nets[han->lane].leader = han->leader;
         if (han->status == XYLEM_OK)
             han->choice->algorithm->add_stages(han);
         if (han->status == XYLEM_OK && combines_apart)
@@ -438,22 +418,6 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
         frame.on_segment = NULL;
     }
     return frame;
-}
-
-/* Adds, before the stages of all lanes and behind them, those of the algorithm
- * that runs the levels within this node on GPUs, if there is one. */
-static void level_begin(xyl_han_t *han)
-{
-    const xyl_algorithm_t *on_gpus = han->choice->on_gpus;
-
-    if (han->status != XYLEM_OK || on_gpus == NULL)
-        return;
-    han->nets = xyl_arena_array(&han->operation->request.arena,
-                                han->operation->lanes, sizeof *han->nets);
-    if (han->nets != NULL)
-        on_gpus->level->begin(han);
-    else
-        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for levels");
 }
 
 xylem_status_t xyl_han_create(const xyl_call_t *call,
@@ -485,13 +449,12 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     if (han.is_private)
         han.status = xyl_combiner_find(call->team->context, &frame, combiner);
     xyl_han_find_seats(&han);
-    level_begin(&han);
+    xyl_han_level_begin(&han);
     if (han.status == XYLEM_OK)
         add_lanes(&han, args->coll);
     if (han.status == XYLEM_OK && is_bcast)
         han.status = xyl_pack_stages_add(han.operation, call->sides.recv);
-    if (han.status == XYLEM_OK && han.nets != NULL)
-        han.choice->on_gpus->level->end(&han, call);
+    xyl_han_level_end(&han, call);
     if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else

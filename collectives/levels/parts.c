@@ -4,6 +4,7 @@
 
 #include "collectives/data/description.h"
 #include "collectives/node/node.h"
+#include "collectives/stages/copy_stage.h"
 #include "runtime/base/status.h"
 
 /* ---- groups ---- */
@@ -53,12 +54,14 @@ void xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn, uint32_t root)
     han->leader = seat_of(turn, han->seats.size);
     han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
     han->net_root = 0;
-    if (root == XYL_HAN_NO_ROOT)
-        return;
-    xyl_levels_find(levels, root, &han->net_root, &root_seat);
-    ranks[han->net_root] = root;
-    if (han->net_root == levels->node)
-        han->leader = root_seat;
+    if (root != XYL_HAN_NO_ROOT) {
+        xyl_levels_find(levels, root, &han->net_root, &root_seat);
+        ranks[han->net_root] = root;
+        if (han->net_root == levels->node)
+            han->leader = root_seat;
+    }
+    if (han->nets != NULL)
+        han->nets[han->lane].leader = han->leader;
 }
 
 uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
@@ -155,7 +158,11 @@ static void make_buffer(xyl_han_t *han, uint64_t bytes, void **buffer)
 
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes)
 {
-    make_buffer(han, bytes, &han->operation->buffers.scratch);
+    if (han->nets != NULL && xyl_collective_is_mirrored(han->operation) &&
+        han->status == XYLEM_OK)
+        han->status = xyl_mirror_scratch_take(han->operation, bytes);
+    else
+        make_buffer(han, bytes, &han->operation->buffers.scratch);
 }
 
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes)
@@ -253,6 +260,19 @@ static void add_algorithm(xyl_han_t *han, const xyl_group_t *group,
     add_schedule(han, group, &schedule, stage);
 }
 
+void xyl_han_note_net(const xyl_han_t *han)
+{
+    xyl_han_net_t *net;
+
+    if (han->nets == NULL || han->status != XYLEM_OK)
+        return;
+    net = &han->nets[han->lane];
+    net->leader = han->leader;
+    net->last = han->operation->stage[han->operation->stages - 1];
+    if (net->first == NULL)
+        net->first = net->last;
+}
+
 void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                      const xyl_problem_t *problem, const xyl_han_stage_t *stage)
 {
@@ -262,6 +282,7 @@ void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
     among.ranks = han->leaders.size;
     among.root = han->net_root;
     add_algorithm(han, &han->leaders, algorithm, &among, stage);
+    xyl_han_note_net(han);
 }
 
 void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
@@ -271,6 +292,25 @@ void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
     const xyl_group_t all = xyl_team_all(han->operation->request.team);
 
     add_algorithm(han, &all, algorithm, problem, stage);
+}
+
+/* ---- the levels of a node on GPUs ---- */
+
+void xyl_han_level_begin(xyl_han_t *han)
+{
+    const xyl_algorithm_t *on_gpus = han->choice->on_gpus;
+
+    if (han->status != XYLEM_OK || on_gpus == NULL)
+        return;
+    han->nets = array_of(han, han->operation->lanes, sizeof(xyl_han_net_t));
+    if (han->nets != NULL)
+        on_gpus->level->begin(han);
+}
+
+void xyl_han_level_end(xyl_han_t *han, const xyl_call_t *call)
+{
+    if (han->status == XYLEM_OK && han->nets != NULL)
+        han->choice->on_gpus->level->end(han, call);
 }
 
 /* ---- within a node ---- */

@@ -44,8 +44,8 @@ typedef struct xyl_han {
     xyl_problem_t problem;  /* the call's */
     xyl_han_blocks_t nodes; /* once xyl_han_find_nodes has found them */
     const void *arg;        /* for the collective's own functions */
+    uint32_t root; /* of the team; XYL_HAN_NO_ROOT: all get the result */
     /* Only if segments move: */
-    uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* the seat that is the root of the node's stage */
     xyl_stage_t *beside; /* node stage of the last relayed lane; NULL: none */
@@ -124,7 +124,8 @@ int xyl_han_find_nodes(xyl_han_t *han);
 void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
                          uint32_t node, int out);
 
-/* Allocate a buffer of the operation. Each is called at most once. */
+/* Allocate a buffer of the operation. Each is called at most once. Scratch is
+ * memory that GPUs reach, too, if they may do the levels within this node. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);
 
@@ -175,7 +176,10 @@ typedef void (*xyl_han_write_fn)(const xyl_han_t *han,
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
                          const xyl_han_stage_t *stage);
 
-/* Adds an algorithm's schedule among the leaders. */
+/* The stage that was added last is the lane's between nodes. */
+void xyl_han_note_net(const xyl_han_t *han);
+
+/* Adds an algorithm's schedule among the leaders, and notes it. */
 void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                      const xyl_problem_t *problem,
                      const xyl_han_stage_t *stage);
@@ -184,3 +188,8 @@ void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
 void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                       const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);
+
+/* Add, before the stages of all lanes and behind them, those of the algorithm
+ * that runs the levels within this node on GPUs, if there is one. */
+void xyl_han_level_begin(xyl_han_t *han);
+void xyl_han_level_end(xyl_han_t *han, const xyl_call_t *call);

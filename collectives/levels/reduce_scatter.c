@@ -11,9 +11,9 @@ enum { REDUCE, SORT, NET, SCATTER };
 
 /* ---- buffers ---- */
 
-/* The leader's buffers: SCRATCH for the node's sum, SPARE for the sorted
- * vector, and the free one of the two for the result. A node's only rank has
- * its vector in INPUT, and writes RESULT. */
+/* The leader's buffers: SCRATCH for the node's sum, and for the result behind
+ * it; or SPARE for the sorted vector, and SCRATCH for the result, too. A node's
+ * only rank has its vector in INPUT, and writes RESULT. */
 
 static int is_node_order(const xyl_han_t *han)
 {
@@ -34,14 +34,18 @@ static xyl_role_t vector_role(const xyl_han_t *han)
 /* Where the net writes. */
 static xyl_role_t result_role(const xyl_han_t *han)
 {
-    if (xyl_han_is_alone(han))
-        return XYL_ROLE_RESULT;
-    return is_node_order(han) ? XYL_ROLE_SPARE : XYL_ROLE_SCRATCH;
+    return xyl_han_is_alone(han) ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
 }
 
 static uint64_t total_of(const xyl_han_t *han)
 {
     return han->nodes.places[han->levels->nodes];
+}
+
+/* Where the result begins, in elements. */
+static uint64_t result_at(const xyl_han_t *han)
+{
+    return is_node_order(han) && !xyl_han_is_alone(han) ? total_of(han) : 0;
 }
 
 static void make_buffers(xyl_han_t *han)
@@ -51,9 +55,9 @@ static void make_buffers(xyl_han_t *han)
     uint64_t own = han->nodes.counts[han->levels->node] * element;
 
     if (!xyl_han_is_alone(han))
-        xyl_han_make_scratch(han, all);
-    if (!xyl_han_is_alone(han) || !is_node_order(han))
-        xyl_han_make_spare(han, is_node_order(han) ? own : all);
+        xyl_han_make_scratch(han, is_node_order(han) ? all + own : all);
+    if (!is_node_order(han))
+        xyl_han_make_spare(han, all);
 }
 
 /* ---- stages ---- */
@@ -83,7 +87,7 @@ static void write_sorted(const xyl_han_t *han, xyl_schedule_t *schedule)
 
 static void combine_nodes(xyl_han_t *han)
 {
-    const xyl_han_stage_t stage =
+    xyl_han_stage_t stage =
         xyl_han_stage(NET, vector_role(han), result_role(han));
     const xyl_problem_t problem = {
         .coll = XYLEM_COLL_REDUCE_SCATTER,
@@ -96,6 +100,7 @@ static void combine_nodes(xyl_han_t *han)
             han->problem.is_in_place && stage.reads == XYL_ROLE_INPUT,
         .is_commutative = han->problem.is_commutative};
 
+    stage.recv_at = result_at(han);
     xyl_han_add_net(han,
                     xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
                                    total_of(han) * problem.element_bytes, NULL),
@@ -104,7 +109,7 @@ static void combine_nodes(xyl_han_t *han)
 
 static void scatter_node(xyl_han_t *han)
 {
-    const xyl_han_stage_t stage =
+    xyl_han_stage_t stage =
         xyl_han_stage(SCATTER, result_role(han), XYL_ROLE_RESULT);
     xyl_problem_t problem = {
         .coll = XYLEM_COLL_SCATTER, .root = han->leader, .element_bytes = 1};
@@ -112,6 +117,7 @@ static void scatter_node(xyl_han_t *han)
     uint64_t sum = 0;
     uint32_t seat;
 
+    stage.send_at = result_at(han) * han->problem.element_bytes;
     if (!xyl_han_find_blocks(han, &blocks))
         return;
     for (seat = 0; seat < han->seats.size; seat++) {

@@ -34,6 +34,7 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                      .sides = &call->sides,
                      .choice = choice,
                      .levels = xyl_levels_of_team(call->team),
+                     .root = XYL_HAN_NO_ROOT,
                      .problem = call->problem};
     xylem_status_t status;
 
@@ -45,12 +46,14 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
     set_frame(&han);
     xyl_collective_of(han.operation)->combiner = call->combiner;
     xyl_han_find_seats(&han);
+    xyl_han_level_begin(&han);
     if (han.status == XYLEM_OK)
         choice->algorithm->add_stages(&han);
     /* A rank without work gets an empty stage, so that its operation completes.
      */
     if (han.status == XYLEM_OK && han.operation->stages == 0)
         xyl_han_add_written(&han, write_nothing, &nothing);
+    xyl_han_level_end(&han, call);
     if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else

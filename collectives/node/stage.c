@@ -163,7 +163,9 @@ static unsigned stage_poll(xyl_node_stage_t *node)
         return did;
     }
     list_remove(node);
-    if (node->program.segments == 0 && node->stage.count != 0)
+    /* A stage that is left out (settle) emits nothing. */
+    if (node->program.segments == 0 && node->stage.count != 0 &&
+        !(node->is_skipped && node->stage.awaits))
         xyl_stage_emit(&node->stage, 0);
     xyl_stage_complete(&node->stage);
     return did + 1;

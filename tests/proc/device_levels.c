@@ -46,14 +46,19 @@ static job_t job;
 static struct bench_device *device;
 static int is_mixed;
 
-static const xylem_coll_t colls[] = {XYLEM_COLL_BCAST, XYLEM_COLL_REDUCE,
-                                     XYLEM_COLL_ALLREDUCE};
-enum { COLLS = sizeof colls / sizeof *colls };
+static const xylem_coll_t colls[] = {XYLEM_COLL_BCAST,
+                                     XYLEM_COLL_REDUCE,
+                                     XYLEM_COLL_ALLREDUCE,
+                                     XYLEM_COLL_ALLGATHER,
+                                     XYLEM_COLL_REDUCE_SCATTER_BLOCK,
+                                     XYLEM_COLL_ALLTOALL};
+enum { COLLS = sizeof colls / sizeof *colls, OF_SEGMENTS = 3 };
 
 typedef struct reduction {
     xylem_coll_args_t args;
     const data_kind_t *kind; /* NULL: random bytes of all ranks */
-    size_t bytes;
+    size_t count, bytes;     /* of a contribution */
+    size_t at;               /* of the own block in the buffer of all blocks */
     uint32_t seed;
     char *send, *recv; /* on the GPU */
 } reduction_t;
@@ -74,13 +79,14 @@ static void contribution(const reduction_t *reduction, uint32_t rank, char *to)
     if (reduction->kind == NULL)
         random_bytes(reduction, rank, to);
     else
-        data_write(reduction->kind, to, reduction->args.count, rank,
+        data_write(reduction->kind, to, reduction->count, rank,
                    reduction->seed);
 }
 
 static void draw(uint64_t *random, reduction_t *reduction)
 {
     xylem_coll_args_t *args = &reduction->args;
+    int is_of_blocks;
 
     *args = (xylem_coll_args_t)XYLEM_COLL_ARGS_INIT;
     args->coll = colls[job_random(random) % COLLS];
@@ -90,13 +96,21 @@ static void draw(uint64_t *random, reduction_t *reduction)
     args->algorithm = plans[job_random(random) % PLANS];
     if (is_mixed && job_random(random) % 2 == 0)
         args->algorithm = NULL; /* so the host's node knows of no GPUs */
+    is_of_blocks = args->coll == XYLEM_COLL_ALLGATHER ||
+                   args->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK ||
+                   args->coll == XYLEM_COLL_ALLTOALL;
+    if (is_of_blocks) {
+        args->count = args->count < job.ranks ? 1 : args->count / job.ranks;
+        args->algorithm = args->algorithm == NULL ? NULL : plans[1];
+    }
     reduction->seed = job_random(random);
     reduction->kind = data_kind(job_random(random));
     args->op = reduction->kind->op;
     args->type = reduction->kind->type;
     /* A broadcast moves also the bytes between members of an element. */
-    if (args->coll == XYLEM_COLL_BCAST || args->op == DATA_OP_USER ||
-        reduction->kind->bytes > ELEMENT_MAX || job_random(random) % 2 == 0)
+    if (args->coll == XYLEM_COLL_BCAST || is_of_blocks ||
+        args->op == DATA_OP_USER || reduction->kind->bytes > ELEMENT_MAX ||
+        job_random(random) % 2 == 0)
         reduction->kind = NULL;
     while (reduction->kind == NULL) {
         args->type = job_random(random) % TYPES;
@@ -104,7 +118,12 @@ static void draw(uint64_t *random, reduction_t *reduction)
         if (xyl_kernel_find(args->op, args->type, XYL_ISA_BASE) != NULL)
             break;
     }
-    reduction->bytes = args->count * xylem_type_bytes(args->type);
+    reduction->count = args->count;
+    if (args->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK ||
+        args->coll == XYLEM_COLL_ALLTOALL)
+        reduction->count *= job.ranks;
+    reduction->bytes = reduction->count * xylem_type_bytes(args->type);
+    reduction->at = job.rank * args->count * xylem_type_bytes(args->type);
     args->recv = reduction->recv;
     args->send = job_random(random) % 3 == 0 ? XYLEM_IN_PLACE : reduction->send;
     if (args->coll == XYLEM_COLL_REDUCE && job.rank != args->root)
@@ -118,21 +137,64 @@ static char *input_of(const reduction_t *reduction)
 {
     const xylem_coll_args_t *args = &reduction->args;
 
-    return args->send == XYLEM_IN_PLACE || args->coll == XYLEM_COLL_BCAST
-               ? reduction->recv
-               : reduction->send;
+    if (args->send != XYLEM_IN_PLACE && args->coll != XYLEM_COLL_BCAST)
+        return reduction->send;
+    return reduction->recv +
+           (args->coll == XYLEM_COLL_ALLGATHER ? reduction->at : 0);
+}
+
+/* All blocks are there. */
+static void check_gathered(const reduction_t *reduction, uint32_t number)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < job.ranks; rank++) {
+        MUST(device_copy(device, other,
+                         (char *)reduction->recv + rank * reduction->bytes,
+                         reduction->bytes));
+        contribution(reduction, rank, host);
+        REQUIRE(memcmp(host, other, reduction->bytes) == 0,
+                "case %u: an allgather of %zu bytes: block %u is wrong", number,
+                reduction->bytes, rank);
+    }
+}
+
+/* Each rank's block for this one is there. */
+static void check_exchanged(const reduction_t *reduction, uint32_t number)
+{
+    const size_t block = reduction->bytes / job.ranks;
+    uint32_t rank;
+
+    MUST(device_copy(device, other, reduction->recv, reduction->bytes));
+    for (rank = 0; rank < job.ranks; rank++) {
+        contribution(reduction, rank, host);
+        REQUIRE(memcmp(host + reduction->at, other + rank * block, block) == 0,
+                "case %u: an alltoall of %zu bytes: block %u is wrong", number,
+                block, rank);
+    }
 }
 
 static void check(const reduction_t *reduction, uint32_t number)
 {
     const xylem_coll_args_t *args = &reduction->args;
+    const size_t own = args->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK
+                           ? reduction->bytes / job.ranks
+                           : reduction->bytes;
     xyl_kernel_fn kernel;
     size_t wrong;
     uint32_t rank;
 
     if (args->coll == XYLEM_COLL_REDUCE && job.rank != args->root)
         return;
-    MUST(device_copy(device, other, args->recv, reduction->bytes));
+    if (args->coll == XYLEM_COLL_ALLGATHER) {
+        check_gathered(reduction, number);
+        return;
+    }
+    if (args->coll == XYLEM_COLL_ALLTOALL) {
+        check_exchanged(reduction, number);
+        return;
+    }
+    MUST(device_copy(device, other, args->recv, own));
     if (args->coll == XYLEM_COLL_BCAST) {
         contribution(reduction, args->root, host);
         REQUIRE(memcmp(host, other, reduction->bytes) == 0,
@@ -154,9 +216,10 @@ static void check(const reduction_t *reduction, uint32_t number)
     for (rank = 1; rank < job.ranks; rank++) {
         static char next[sizeof host];
         contribution(reduction, rank, next);
-        kernel(host, host, next, args->count);
+        kernel(host, host, next, reduction->count);
     }
-    REQUIRE(memcmp(host, other, reduction->bytes) == 0,
+    REQUIRE(memcmp(own == reduction->bytes ? host : host + reduction->at, other,
+                   own) == 0,
             "case %u: %s of %s by %s: wrong", number, xylem_op_name(args->op),
             xylem_type_name(args->type),
             args->algorithm == NULL ? "any" : args->algorithm);
@@ -352,7 +415,7 @@ static void held(uint32_t ms)
             "needs two nodes of as many ranks");
     call_run(&buffers, XYLEM_COLL_REDUCE); /* ranks learn whom they reach */
     memory_check(&buffers);
-    for (i = 0; i < COLLS; i++)
+    for (i = 0; i < OF_SEGMENTS; i++)
         for (late = 0; late < job.ranks; late++)
             held_one(&buffers, colls[i], late, ms);
     buffer_give(buffers.send);

@@ -215,6 +215,8 @@ static const kind_t kinds[] = {
     {.name = "with a tag", .tag = 1},
     {.name = "with a tag and a board", .tag = 1, .way = {.has_board = 1}},
     {.name = "on devices", .way = {.memory = XYL_MEMORY_GPUS}},
+    {.name = "on devices of their own",
+     .way = {.memory = XYL_MEMORY_GPUS_APART}},
     {.name = "on devices, as the user says",
      .way = {.memory = XYL_MEMORY_GPUS},
      .direct = XYL_DIRECT_ON},
@@ -599,35 +601,32 @@ static void check_on_board(decision_t *decision)
     }
 }
 
-/* The levels within the nodes of a call on several, if they are the GPUs'.
- * Teams of this test take turns on GPUs, as far as they know. */
+/* The levels within the nodes of a call on several, if they are the GPUs'. */
 static void check_on_gpus(decision_t *decision)
 {
-    static const uint32_t facts[] = {XYL_FACT_IN_TURNS, XYL_FACT_SIDE_BY_SIDE};
+    uint32_t memory = decision->kind->way.memory;
     const xyl_algorithm_t *on_gpus = decision->choice.on_gpus;
     xyl_problem_t problem = decision->problem;
     xyl_query_t query = decision->query;
     const xyl_candidate_t *first;
-    unsigned i;
 
-    DECISION_CHECK(decision,
-                   on_gpus == NULL ||
-                       (decision->kind->way.memory == XYL_MEMORY_GPUS &&
-                        xyl_entry_does_levels(on_gpus, decision->coll)));
+    DECISION_CHECK(decision, on_gpus == NULL || (memory != XYL_MEMORY_HOST &&
+                                                 xyl_entry_does_levels(
+                                                     on_gpus, decision->coll)));
     if (on_gpus == NULL)
         return;
     query.team = XYL_TEAM_BOARD;
     query.ranks = query.node_ranks = decision->shape->seats;
     query.nodes = 1;
     problem.on_device = problem.shares_memory = 1;
-    for (i = 0; i < 2; i++) {
-        query.facts = XYL_FACT_DEVICE | XYL_FACT_MEMORY | facts[i];
-        first = first_that_applies(decision->team, &query, &problem,
-                                   XYL_ALGORITHM_LEVELS);
-        DECISION_CHECK(decision, first != NULL && first->algorithm == on_gpus);
-        if (first != NULL)
-            take(first->rule, decision->coll);
-    }
+    query.facts = XYL_FACT_DEVICE | XYL_FACT_MEMORY |
+                  (memory == XYL_MEMORY_GPUS_APART ? XYL_FACT_SIDE_BY_SIDE
+                                                   : XYL_FACT_IN_TURNS);
+    first = first_that_applies(decision->team, &query, &problem,
+                               XYL_ALGORITHM_LEVELS);
+    DECISION_CHECK(decision, first != NULL && first->algorithm == on_gpus);
+    if (first != NULL)
+        take(first->rule, decision->coll);
 }
 
 /* Checks the decisions of a level whose ranks send messages. */
