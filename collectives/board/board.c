@@ -312,12 +312,6 @@ static uint64_t look_around(const xyl_board_t *board)
     return least;
 }
 
-static void starved_set(xyl_board_t *board, int is_starved)
-{
-    board->is_starved = is_starved;
-    xyl_seats_mark(&board->seats, starved_marks(board), is_starved);
-}
-
 /* ---- windows ---- */
 
 /* Prepares groups of windows from `first` on, about as many as are prepared:
@@ -507,8 +501,11 @@ static int look_and_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
         was_starved = board->is_starved;
         board->done_by_all = look_around(board);
         may_begin = try_to_begin(board, extent, number, window_out);
-        if (may_begin == board->is_starved)
-            starved_set(board, !may_begin); /* see xyl_board_retire */
+        if (may_begin == board->is_starved) {
+            board->is_starved = !may_begin;
+            /* See xyl_board_retire. */
+            xyl_seats_mark(&board->seats, starved_marks(board), !may_begin);
+        }
     } while (!may_begin && !was_starved);
     return may_begin;
 }

@@ -299,12 +299,6 @@ static uint32_t run_place(const xyl_pairs_piece_t *piece, uint32_t run)
     return 0;
 }
 
-static void pairs_knock(const xyl_pairs_piece_t *piece)
-{
-    xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
-                   piece->number << CELLS_AT | 1);
-}
-
 /* ---- passes ---- */
 
 static uint64_t all_of(const xyl_pairs_piece_t *piece)
@@ -704,7 +698,8 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         say(pairs, XYL_PAIRS_FULL);
         break;
     case XYL_PAIRS_SAY:
-        pairs_knock(piece);
+        xyl_seats_wake(piece->seats, piece->words->waiting,
+                       &piece->words->knock, piece->number << CELLS_AT | 1);
         pairs->state = pairs->then;
         break;
     case XYL_PAIRS_FULL:

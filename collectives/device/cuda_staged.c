@@ -194,16 +194,21 @@ static void combine_copies(staged_t *staged)
                 place_of(staged, staged->rank, COPIES + rank);
 }
 
-/* Level `level` of the tree: a leader whose number is odd there gives. */
-static void give_up(staged_t *staged, uint32_t level)
+/* Level `level` of the tree: a leader whose number is odd there gives its sum
+ * to the even one before it, or takes the result from there. */
+static void copy_odd(staged_t *staged, uint32_t level, int is_up)
 {
-    uint32_t bit = 1u << level, taker;
+    uint32_t bit = 1u << level, even;
+    char *own;
 
     if (staged->rank != staged->leader || staged->number % (2 * bit) != bit)
         return;
-    taker = leader_at(staged->plan, staged->grouping, staged->number - bit);
-    copy(staged, place_of(staged, taker, INBOX),
-         place_of(staged, staged->rank, SUM));
+    even = leader_at(staged->plan, staged->grouping, staged->number - bit);
+    own = place_of(staged, staged->rank, SUM);
+    if (is_up)
+        copy(staged, place_of(staged, even, INBOX), own);
+    else
+        copy(staged, own, place_of(staged, even, SUM));
 }
 
 static void take_up(staged_t *staged, uint32_t level)
@@ -220,26 +225,6 @@ static void take_up(staged_t *staged, uint32_t level)
     does->result[does->results++] = place_of(staged, staged->rank, SUM);
 }
 
-/* From the greatest level down: a leader with an odd number there takes the
- * result from the even one before it. */
-static void take_down(staged_t *staged, uint32_t level)
-{
-    uint32_t bit = 1u << level, giver;
-
-    if (staged->rank != staged->leader || staged->number % (2 * bit) != bit)
-        return;
-    giver = leader_at(staged->plan, staged->grouping, staged->number - bit);
-    copy(staged, place_of(staged, staged->rank, SUM),
-         place_of(staged, giver, SUM));
-}
-
-static void copy_out(staged_t *staged)
-{
-    if (staged->plan->result.bytes != 0)
-        copy(staged, xyl_device_own(&staged->plan->result),
-             place_of(staged, staged->leader, SUM));
-}
-
 static void up_write(staged_t *staged, uint32_t phase)
 {
     if (phase == 0)
@@ -247,7 +232,7 @@ static void up_write(staged_t *staged, uint32_t phase)
     else if (phase == 1)
         combine_copies(staged);
     else if (phase % 2 == 0)
-        give_up(staged, phase / 2 - 1);
+        copy_odd(staged, phase / 2 - 1, 1);
     else
         take_up(staged, phase / 2 - 1);
 }
@@ -270,9 +255,10 @@ static int staged_write(xyl_device_plan_t *plan, grouping_t grouping,
         copy(&staged, place_of(&staged, staged.rank, SUM),
              xyl_device_own(&plan->input)); /* a broadcast */
     else if (phase >= up && goes_down(coll) && phase < up + staged.levels)
-        take_down(&staged, staged.levels - 1 - (phase - up));
-    else if (phase >= up)
-        copy_out(&staged);
+        copy_odd(&staged, staged.levels - 1 - (phase - up), 0);
+    else if (phase >= up && plan->result.bytes != 0)
+        copy(&staged, xyl_device_own(&plan->result),
+             place_of(&staged, staged.leader, SUM));
     return staged.tasks;
 }
 

@@ -35,13 +35,6 @@ static void files_add(xyl_config_files_t *files, const char *folder,
         files->count++;
 }
 
-/* A file that XYLEM_CONF names should exist. */
-static void warn_of_missing(const char *path)
-{
-    if (access(path, F_OK) != 0)
-        xyl_log(XYL_LOG_WARN, "XYLEM_CONF: %s: %s", path, strerror(errno));
-}
-
 /* Paths separated by ':', or a word for none. */
 static void files_named(xyl_config_files_t *files, const char *paths)
 {
@@ -53,8 +46,9 @@ static void files_named(xyl_config_files_t *files, const char *paths)
         const unsigned before = files->count;
         bytes = strcspn(paths, ":");
         files_add(files, "", paths, (int)bytes);
-        if (files->count != before)
-            warn_of_missing(files->path[before]);
+        if (files->count != before && access(files->path[before], F_OK) != 0)
+            xyl_log(XYL_LOG_WARN, "XYLEM_CONF: %s: %s", files->path[before],
+                    strerror(errno));
         paths += bytes + (paths[bytes] == ':');
     }
 }

@@ -150,12 +150,6 @@ static void request_freed_run(xyl_task_t *task)
     xyl_request_discard(request);
 }
 
-static void request_free_later(xylem_request_t *request)
-{
-    request->start_task.run = request_freed_run;
-    xyl_engine_submit(&request->context->engine, &request->start_task);
-}
-
 /* ---- life cycle ---- */
 
 static void request_start_run(xyl_task_t *task)
@@ -616,7 +610,8 @@ static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
         return 0;
     }
     request_mark_freed(request);
-    request_free_later(request);
+    request->start_task.run = request_freed_run;
+    xyl_engine_submit(&request->context->engine, &request->start_task);
     return 1;
 }
 

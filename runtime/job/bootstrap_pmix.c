@@ -88,13 +88,6 @@ static pmix_status_t session_enter(pmix_proc_t *self_out)
     return status;
 }
 
-static void session_leave(void)
-{
-    pthread_mutex_lock(&session.lock);
-    session.contexts--;
-    pthread_mutex_unlock(&session.lock);
-}
-
 /* ---- the ranks' data ---- */
 
 int xyl_bootstrap_pmix_is_offered(void)
@@ -446,7 +439,9 @@ static void pmix_destroy(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
 
-    session_leave();
+    pthread_mutex_lock(&session.lock);
+    session.contexts--;
+    pthread_mutex_unlock(&session.lock);
     if (bootstrap->fence_is_under_way) {
         if (atomic_exchange_explicit(&bootstrap->fence_status, FENCE_ABANDONED,
                                      memory_order_acq_rel) == FENCE_RUNNING)

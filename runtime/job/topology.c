@@ -25,15 +25,6 @@ static uint32_t index_covering(hwloc_topology_t topology, hwloc_obj_type_t type,
     return UINT32_MAX;
 }
 
-static void machine_place(hwloc_topology_t topology, hwloc_const_cpuset_t set,
-                          xylem_place_t *place)
-{
-    place->socket = index_covering(topology, HWLOC_OBJ_PACKAGE, set);
-    place->numa = index_covering(topology, HWLOC_OBJ_NUMANODE, set);
-    place->l3 = index_covering(topology, HWLOC_OBJ_L3CACHE, set);
-    place->core = index_covering(topology, HWLOC_OBJ_CORE, set);
-}
-
 /* One core's share of the caches of a level, in bytes, if all cores share
  * equally. */
 static uint64_t cache_of_core(hwloc_topology_t topology, hwloc_obj_type_t type,
@@ -74,8 +65,12 @@ static void read_place(hwloc_topology_t topology, const xyl_cpus_t *cpus,
     for (cpu = 0; set != NULL && cpu < XYL_CPUS_MAX; cpu++)
         if (has_cpu(cpus, cpu))
             hwloc_bitmap_set(set, cpu);
-    if (set != NULL && !hwloc_bitmap_iszero(set))
-        machine_place(topology, set, place);
+    if (set != NULL && !hwloc_bitmap_iszero(set)) {
+        place->socket = index_covering(topology, HWLOC_OBJ_PACKAGE, set);
+        place->numa = index_covering(topology, HWLOC_OBJ_NUMANODE, set);
+        place->l3 = index_covering(topology, HWLOC_OBJ_L3CACHE, set);
+        place->core = index_covering(topology, HWLOC_OBJ_CORE, set);
+    }
     hwloc_bitmap_free(set);
 }
 
