@@ -407,7 +407,7 @@ test_payloads()
         coll=${colls[i]}
         for mode in none moved watched; do
             works "$coll, payload $mode" "${small[@]}" -c "$coll" --messages \
-                --payload $mode --noise 'poisson:10kHz,10us' --no-wall
+                --payload $mode --noise 'uniform:10kHz,0-20us' --no-wall
             cp "$out" "$work/$mode"
         done
         equal "$coll: equal times without payload" "$work/none" "$work/moved"
@@ -453,7 +453,7 @@ test_shared_memory()
         for mode in none moved watched; do
             works "$coll in shared memory, payload $mode" -N 3 -p 4 \
                 -c "$coll" -s 300000 -i 3 --impl xylem --payload $mode \
-                --noise 'poisson:10kHz,10us' --no-wall
+                --noise 'uniform:10kHz,0-20us' --no-wall
             cp "$out" "$work/$mode"
         done
         equal "$coll in it: equal times without payload" "$work/none" \
