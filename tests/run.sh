@@ -9,8 +9,8 @@
 #   --quick        only the folder build/debug
 #   --deep N       for hours: N times as many cases by chance, N * 100,000 seeds,
 #                  suites of threads N times, valgrind over unit-slow, too, all
-#                  of proc under the sanitizers, clang-tidy as deep as it goes;
-#                  tests/nightly.sh says how deep
+#                  of proc under the sanitizers, MPI on all numbers of ranks,
+#                  clang-tidy as deep as it goes; tests/nightly.sh says how deep
 #   --suite NAME   only this suite, in the folders that run it
 #   --no-deps      install nothing; what cannot run is skipped
 #   --coverage     only the folder build/coverage: what unit, unit-slow, threads, proc
