@@ -1,7 +1,6 @@
-/* Properties of every decision, whatever the table says: all ranks decide
- * alike; the first rule that applies is taken, and a named algorithm wherever
- * it fits; parameters are in their ranges, and segments and windows do not
- * become shorter as messages become longer; and some call takes each rule.
+/* Properties of every decision, whatever the table says: the first rule that
+ * applies is taken; parameters are in their ranges, and segments and windows do
+ * not become shorter as messages become longer; and some call takes each rule.
  *
  * The teams and lengths are those at which rules of the built-in table begin
  * and end. */
@@ -18,10 +17,8 @@
 #include "collectives/stages/edge.h"
 #include "runtime/core/operation.h"
 #include "simulator/random.h"
-#include "tests/support/call_algorithm.h"
-#include "tests/support/call_run.h"
 #include "tests/support/check.h"
-#include "tests/support/shape.h"
+#include "tests/support/decision.h"
 
 /* ---- the built-in table ---- */
 
@@ -99,12 +96,7 @@ static uint64_t at_least(uint64_t least, uint64_t number)
 
 /* ---- teams ---- */
 
-enum {
-    SHAPES_MAX = 256,
-    NODE_RANKS_MAX = 64,
-    RANKS_MAX = 128,
-    LONE_MAX = 1200
-};
+enum { SHAPES_MAX = 256, NODE_RANKS_MAX = 64, RANKS_MAX = 128 };
 
 static shape_t shapes[SHAPES_MAX];
 static uint32_t shape_count;
@@ -130,7 +122,7 @@ static void shapes_of_ranks(void)
     size_t i;
 
     numbers_add_range(&node, 1, 2, NODE_RANKS_MAX);
-    numbers_add_range(&lone, 2, 2, LONE_MAX);
+    numbers_add_range(&lone, 2, 2, DECISION_RANKS_MAX);
     for (i = 0; i < xyl_rules_builtin.count; i++) {
         const xyl_rule_t *rule = rule_at(i);
         if ((rule->teams & (XYL_TEAM_NODE | XYL_TEAM_BOARD)) != 0)
@@ -138,7 +130,7 @@ static void shapes_of_ranks(void)
                               rule->ranks.most, NODE_RANKS_MAX);
         if ((rule->teams & XYL_TEAM_NODES) != 0)
             numbers_add_range(&lone, at_least(2, rule->ranks.least),
-                              rule->ranks.most, LONE_MAX);
+                              rule->ranks.most, DECISION_RANKS_MAX);
     }
     for (i = 0; i < node.count; i++)
         shapes_add_node((uint32_t)node.all[i]);
@@ -188,20 +180,7 @@ static void shapes_find(void)
 
 /* ---- calls ---- */
 
-/* A special kind of call. */
-typedef struct kind {
-    const char *name;
-    int is_for_reductions, is_for_segments;
-    int is_ordered; /* the operation does not commute */
-    uint32_t flags;
-    size_t segment_bytes;
-    uint32_t tag;
-    const char *algorithm;
-    xyl_way_t way;
-    uint64_t direct; /* XYLEM_CUDA_DIRECT */
-} kind_t;
-
-static const kind_t kinds[] = {
+static const decision_kind_t kinds[] = {
     {.name = "plain"},
     {.name = "in the order of ranks", .is_for_reductions = 1, .is_ordered = 1},
     {.name = "as they come",
@@ -224,42 +203,13 @@ static const kind_t kinds[] = {
     {.name = "by levels", .is_for_segments = 1, .algorithm = "han"},
 };
 
-static int kind_is_for(const kind_t *kind, xylem_coll_t coll)
+static int kind_is_for(const decision_kind_t *kind, xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
 
     return (!kind->is_for_reductions || traits->reduces) &&
            (!kind->is_for_segments || traits->has_segments) &&
            (kind->way.memory == XYL_MEMORY_HOST || xyl_device_has_tasks(coll));
-}
-
-static uint64_t counts[LONE_MAX];
-
-/* A reduction's elements are longer than a byte. */
-static uint64_t unit_of(xylem_coll_t coll)
-{
-    return xyl_coll_traits(coll)->reduces ? sizeof(double) : 1;
-}
-
-static xylem_coll_args_t args_of(const kind_t *kind, xylem_coll_t coll,
-                                 uint32_t ranks, uint64_t bytes)
-{
-    xylem_coll_args_t args = {
-        .struct_bytes = sizeof args,
-        .coll = coll,
-        .type = xyl_coll_traits(coll)->reduces ? XYLEM_FLOAT64 : XYLEM_BYTE,
-        .op = XYLEM_SUM,
-        .flags = kind->flags,
-        .count = coll == XYLEM_COLL_BARRIER ? 0 : bytes / unit_of(coll),
-        .segment_bytes = kind->segment_bytes,
-        .tag = kind->tag,
-        .algorithm = kind->algorithm,
-        .recv_counts = counts};
-    uint32_t rank;
-
-    for (rank = 0; rank < ranks; rank++)
-        counts[rank] = args.count;
-    return args;
 }
 
 /* Lengths of a collective at which a rule may begin or end in such a team, and
@@ -269,7 +219,7 @@ static void bytes_find(const shape_t *shape, xylem_coll_t coll,
 {
     enum { BYTES_MAX = 1 << 26, BY_CHANCE = 8 };
     static uint64_t random = 5;
-    const uint64_t unit = unit_of(coll);
+    const uint64_t unit = decision_unit(coll);
     const uint64_t ranks = (uint64_t)shape->nodes * shape->seats;
     numbers_t found = {.count = 0};
     uint32_t i, j;
@@ -297,60 +247,6 @@ static void bytes_find(const shape_t *shape, xylem_coll_t coll,
         numbers_add(numbers, (found.all[i] + unit - 1) / unit * unit);
 }
 
-/* ---- one decision ---- */
-
-typedef struct decision {
-    const shape_t *shape;
-    const kind_t *kind;
-    xylem_team_t *team;
-    xylem_coll_t coll;
-    uint64_t bytes;
-    xyl_problem_t problem;
-    xyl_query_t query;
-    xyl_choice_t choice;
-} decision_t;
-
-static void decision_fails(const decision_t *decision, int line,
-                           const char *what)
-{
-    char text[512], shape[SHAPE_TEXT_BYTES];
-
-    shape_text(decision->shape, shape);
-    snprintf(text, sizeof text, "%s of %" PRIu64 " bytes on %s, %s: %s: %s",
-             xyl_coll_traits(decision->coll)->name, decision->bytes, shape,
-             decision->kind->name,
-             decision->choice.algorithm == NULL
-                 ? "nothing"
-                 : decision->choice.algorithm->name,
-             what);
-    check_failed(__FILE__, line, text);
-}
-
-#define DECISION_CHECK(decision, condition)                                    \
-    do {                                                                       \
-        if (!(condition))                                                      \
-            decision_fails(decision, __LINE__, "not " #condition);             \
-    } while (0)
-
-/* 0: the call is refused. */
-static int decide(decision_t *decision)
-{
-    xylem_coll_args_t args =
-        args_of(decision->kind, decision->coll, xylem_team_size(decision->team),
-                decision->bytes);
-    int is_commutative = !decision->kind->is_ordered;
-
-    decision->choice.algorithm = NULL;
-    decision->team->context->config.cuda_direct = decision->kind->direct;
-    if (xyl_choose_query(decision->team, &args, decision->kind->way,
-                         is_commutative, &decision->problem,
-                         &decision->query) != XYLEM_OK)
-        return 0;
-    decision->problem.args = NULL;
-    return xyl_choose(decision->team, &args, decision->kind->way,
-                      is_commutative, &decision->choice) == XYLEM_OK;
-}
-
 /* Calls `visit` for all decisions in a team. For each collective and kind,
  * calls `begin`, and then `visit` for growing lengths. */
 static void visit_team(const shape_t *shape, xylem_team_t *team,
@@ -370,7 +266,7 @@ static void visit_team(const shape_t *shape, xylem_team_t *team,
             begin();
             for (i = 0; i < bytes.count; i++) {
                 decision.bytes = bytes.all[i];
-                if (decide(&decision))
+                if (decision_make(&decision))
                     visit(&decision);
                 else if (decision.kind->algorithm == NULL)
                     decision_fails(&decision, __LINE__, "refused");
@@ -795,230 +691,10 @@ static void test_no_rule_comes_too_late(void)
                 }
 }
 
-/* ---- what is named ---- */
-
-static const shape_t named_shapes[] = {
-    {.nodes = 1, .seats = 4}, {.nodes = 1, .seats = 5, .is_apart = 1},
-    {.nodes = 2, .seats = 2}, {.nodes = 3, .seats = 3, .is_in_turn = 1},
-    {.nodes = 4, .seats = 1},
-};
-
-enum { NAMED_SHAPES = sizeof named_shapes / sizeof *named_shapes };
-
-static int is_obeyed(const xyl_choice_t *choice, const xyl_named_t *named)
-{
-    return (named->algorithm->needs & XYL_STANDS_FOR_KIND) != 0
-               ? choice->algorithm->kind == named->algorithm->kind
-               : choice->algorithm == named->algorithm &&
-                     choice->radix == named->radix;
-}
-
-static void check_named(decision_t *decision, const char *text)
-{
-    static const uint64_t bytes[] = {0, 64, 4096, 1 << 20};
-    kind_t kind = {.name = text, .algorithm = text};
-    char why[XYL_ALGORITHM_WHY_BYTES];
-    xyl_named_t named;
-    uint32_t i;
-    int is_run;
-
-    CHECK(xyl_algorithm_parse(decision->coll, text, &named, why));
-    decision->kind = &kind;
-    for (i = 0; i < 8; i++) {
-        decision->bytes = bytes[i / 2];
-        kind.is_ordered = i % 2 != 0;
-        is_run = decide(decision);
-        decision->problem.radix = named.radix;
-        DECISION_CHECK(decision,
-                       is_run == xyl_algorithm_fits(named.algorithm,
-                                                    &decision->problem, NULL));
-        if (is_run)
-            DECISION_CHECK(decision, is_obeyed(&decision->choice, &named));
-    }
-    decision->kind = NULL;
-}
-
-static void check_algorithm(decision_t *decision,
-                            const xyl_algorithm_t *algorithm)
-{
-    const xyl_radix_t *radix = xyl_algorithm_radix(algorithm);
-    char text[XYL_ALGORITHM_TEXT_BYTES];
-
-    check_named(decision, algorithm->name);
-    if (radix->most == 0)
-        return;
-    snprintf(text, sizeof text, "%s:%u", algorithm->name, radix->least);
-    check_named(decision, text);
-    snprintf(text, sizeof text, "%s:%u", algorithm->name, radix->most);
-    check_named(decision, text);
-}
-
-static void test_a_call_is_obeyed(void)
-{
-    const xyl_algorithm_t *const *all;
-    decision_t decision;
-    size_t count, i, k;
-
-    all = xyl_algorithms(&count);
-    for (i = 0; i < NAMED_SHAPES; i++) {
-        fabric_t *fabric = shape_create(&named_shapes[i], NULL);
-        decision = (decision_t){.shape = &named_shapes[i],
-                                .team = fabric_world(fabric, 0)};
-        for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT;
-             decision.coll++)
-            for (k = 0; k < count; k++)
-                if (xyl_algorithm_does(all[k], decision.coll))
-                    check_algorithm(&decision, all[k]);
-        fabric_destroy(fabric);
-    }
-}
-
-/* The setting names an algorithm for all collectives that it carries out; if it
- * does not fit, the decision is that of the table. */
-static void check_setting(const shape_t *shape, xylem_team_t *by_table,
-                          const xyl_algorithm_t *algorithm)
-{
-    static const kind_t plain = {.name = "by setting"};
-    char text[1024] = "ALGORITHMS=";
-    const char *const settings[] = {text, NULL};
-    decision_t decision = {.shape = shape, .kind = &plain, .bytes = 4096};
-    char why[XYL_ALGORITHM_WHY_BYTES];
-    xyl_named_t named;
-    xyl_choice_t usual;
-    fabric_t *fabric;
-    int fits;
-
-    for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT; decision.coll++)
-        if (xyl_algorithm_does(algorithm, decision.coll))
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s",
-                     strchr(text, ',') == NULL && text[11] == '\0' ? "" : ",",
-                     xyl_coll_traits(decision.coll)->name, algorithm->name);
-    fabric = shape_create(shape, settings);
-    for (decision.coll = 0; decision.coll < XYLEM_COLL_COUNT; decision.coll++) {
-        if (!xyl_algorithm_does(algorithm, decision.coll))
-            continue;
-        decision.team = by_table;
-        CHECK(decide(&decision));
-        usual = decision.choice;
-        decision.team = fabric_world(fabric, 0);
-        CHECK(decide(&decision));
-        CHECK(xyl_algorithm_parse(decision.coll, algorithm->name, &named, why));
-        decision.problem.radix = named.radix;
-        fits = xyl_algorithm_fits(algorithm, &decision.problem, NULL);
-        DECISION_CHECK(&decision, fits ? is_obeyed(&decision.choice, &named)
-                                       : decision.choice.rule == usual.rule);
-    }
-    fabric_destroy(fabric);
-}
-
-static void test_a_setting_is_obeyed(void)
-{
-    const xyl_algorithm_t *const *all;
-    size_t count, i, k;
-
-    all = xyl_algorithms(&count);
-    for (i = 0; i < NAMED_SHAPES; i++) {
-        fabric_t *fabric = shape_create(&named_shapes[i], NULL);
-        for (k = 0; k < count; k++)
-            check_setting(&named_shapes[i], fabric_world(fabric, 0), all[k]);
-        fabric_destroy(fabric);
-    }
-}
-
-/* ---- all ranks alike ---- */
-
-enum { LINE_BYTES = 1024, TAGS = 4 };
-
-static char last_line[LINE_BYTES];
-static unsigned lines;
-
-static void keep_line(void *arg, const char *level, const char *line)
-{
-    (void)arg;
-    (void)level;
-    snprintf(last_line, sizeof last_line, "%s", line);
-}
-
-/* Draws arguments that are equal on all ranks, beside those of the case. */
-static void args_draw(uint64_t *random, call_run_t *run, uint32_t *tag)
-{
-    static const uint32_t orders[] = {0, XYLEM_FLAG_ARRIVAL_ORDER,
-                                      XYLEM_FLAG_REPRODUCIBLE};
-    uint32_t flags = orders[random_below(random, 3)], rank;
-    size_t segment_bytes = random_below(random, 4) == 0 ? 512 : 0;
-
-    if (random_below(random, 4) == 0)
-        *tag = *tag % TAGS + 1;
-    for (rank = 0; rank < run->c.ranks; rank++) {
-        xylem_coll_args_t *args = &run->all[rank].call.args;
-        if (xyl_coll_traits(run->c.coll)->reduces)
-            args->flags |= flags;
-        args->segment_bytes = segment_bytes;
-        args->tag = *tag;
-        args->limit_s = random_below(random, 3);
-    }
-}
-
-/* Types, buffers and counts are a rank's own. XYLEM_VERBOSE=select prints the
- * decisions, except for plans that are kept from an earlier case. */
-static void check_agreement(const shape_t *shape, fabric_t *fabric,
-                            uint64_t *random)
-{
-    uint32_t ranks = shape->nodes * shape->seats, rank, tag = 0;
-    call_case_t c = call_case_random(
-        random, (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT), ranks);
-    char first_line[LINE_BYTES] = "", text[3 * LINE_BYTES];
-    call_run_t run;
-
-    if (random_below(random, 3) == 0)
-        call_algorithm_draw(random, &c);
-    call_run_init(&run, fabric, NULL, &c);
-    run.is_persistent = 1;
-    args_draw(random, &run, &tag);
-    for (rank = 0; rank < ranks; rank++) {
-        last_line[0] = '\0';
-        (void)call_run_plan(&run, rank);
-        if (first_line[0] == '\0')
-            memcpy(first_line, last_line, sizeof first_line);
-        if (last_line[0] == '\0' || strcmp(last_line, first_line) == 0)
-            continue;
-        snprintf(text, sizeof text, "rank %u: %s; before it: %s", rank,
-                 last_line, first_line);
-        check_failed(__FILE__, __LINE__, text);
-    }
-    lines += first_line[0] != '\0';
-    call_run_fini(&run);
-}
-
-static void test_all_ranks_decide_alike(void)
-{
-    static const shape_t teams[] = {{.nodes = 1, .seats = 5},
-                                    {.nodes = 1, .seats = 4, .is_apart = 1},
-                                    {.nodes = 3, .seats = 3},
-                                    {.nodes = 2, .seats = 3, .is_in_turn = 1},
-                                    {.nodes = 6, .seats = 1}};
-    static const char *const settings[] = {"VERBOSE=select", NULL};
-    uint64_t random = random_mix(11);
-    uint32_t i, k;
-
-    for (i = 0; i < sizeof teams / sizeof *teams; i++) {
-        fabric_t *fabric = shape_create(&teams[i], settings);
-        xylem_log_set(keep_line, NULL);
-        for (k = check_cases(100); k > 0; k--)
-            check_agreement(&teams[i], fabric, &random);
-        xylem_log_set(NULL, NULL);
-        fabric_destroy(fabric);
-    }
-    CHECK(lines > i);
-}
-
 static const check_case_t cases[] = {
     {"no rule comes too late", test_no_rule_comes_too_late},
     {"the first rule that applies, with parameters in their ranges",
      test_decisions},
     {"some call takes every rule", test_every_rule_is_taken},
-    {"a call that names an algorithm is obeyed", test_a_call_is_obeyed},
-    {"a setting that names an algorithm is obeyed", test_a_setting_is_obeyed},
-    {"all ranks decide alike", test_all_ranks_decide_alike},
 };
 CHECK_MAIN(cases)
