@@ -1,10 +1,11 @@
-/* Counts of the kinds of seeds in test_seeds.c, for the end of its output. */
+/* A seed draws a world, operations on it and a fault, plays that, and checks
+ * every result. */
 #pragma once
 
 #include <stdint.h>
 
 /* How many seeds were of each kind. */
-#define KIND_MAP(X)                                                            \
+#define SEEDS_KIND_MAP(X)                                                      \
     X(faultless, "without a fault")                                            \
     X(death, "with a death")                                                   \
     X(failing_send, "with a failing send")                                     \
@@ -31,8 +32,22 @@
     X(packs, "with late packing")                                              \
     X(memory, "with memory of nodes")
 
-typedef struct tally {
+typedef struct seeds_tally {
 #define KIND_FIELD(name, text) uint64_t name;
-    KIND_MAP(KIND_FIELD)
+    SEEDS_KIND_MAP(KIND_FIELD)
 #undef KIND_FIELD
-} tally_t;
+} seeds_tally_t;
+
+enum {
+    SEEDS_FAULTY_ONE_IN = 7
+}; /* of worlds of several ranks: a tenth of all */
+
+typedef struct seeds_how {
+    uint64_t work_late_us;  /* work on bytes ends later, by up to as much */
+    uint64_t faulty_one_in; /* something goes wrong in one world of so many */
+    int are_mirrored;       /* buffers, if work is late */
+} seeds_how_t;
+
+/* Returns a hash of all events; a seed that passes is counted. */
+uint64_t seeds_play(const seeds_how_t *how, uint64_t seed,
+                    seeds_tally_t *tally);
