@@ -29,18 +29,19 @@ enum {
     XYL_NEEDS_FILLED_NODES = 4, /* ranks are numbered node after node */
     XYL_TAKES_SEGMENTS = 8,
     XYL_READS_CALL = 16,   /* the arguments, beside the problem */
-    XYL_NEEDS_DEVICE = 32, /* ranks that ask each other for memory of GPUs */
-    /* The name stands for the first of its kind that the tables take. */
+    XYL_NEEDS_DEVICE = 32, /* ranks that tell each other of memory of GPUs */
+    /* The name stands for the tables' first algorithm of its kind. */
     XYL_STANDS_FOR_KIND = 64
 };
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)
 
-/* How an algorithm runs, within a node, the levels of collectives in lanes
- * (levels/han.c). Other nodes need not know. Runs whose buffers do not suit
- * leave these levels to the stages that are there in any case. `begin` comes
- * before the stages of all lanes; `end` comes behind them, and adds those of
- * mirrors. `han` keeps errors. */
+/* How an algorithm runs the levels of a collective within a node
+ * (levels/parts.c). Other nodes need not know which way a node goes. If the
+ * buffers of a run do not suit the algorithm, the run uses the stages that
+ * every operation in levels has. `begin` adds its stages before those of all
+ * lanes. `end` adds its stages, and those of mirrors, behind them. `han` keeps
+ * errors. */
 typedef struct xyl_node_level {
     uint32_t colls; /* XYL_COLL_BIT of each, of the whole call */
     void (*begin)(struct xyl_han *han);

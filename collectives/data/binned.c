@@ -2,8 +2,8 @@
 
 #include "collectives/data/kernels.h"
 
-/* The tables that binned_kernels.c defines: of float32 and of float64, of the
- * smallest sums first. */
+/* The tables that binned_kernels.c defines for float32 and float64, those of
+ * the smallest sums first. */
 #define TABLES(X, isa) X(32, 2, isa) X(64, 2, isa) X(32, 3, isa) X(64, 3, isa)
 #ifdef XYL_KERNELS_X86
 #define ALL_TABLES(X) TABLES(X, base) TABLES(X, avx2) TABLES(X, avx512)

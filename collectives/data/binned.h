@@ -30,15 +30,17 @@ typedef struct xyl_binned {
     xyl_combiner_t add_two; /* sums = elements + elements */
     xyl_combiner_t merge;   /* sums = sums + sums */
     xyl_combiner_t value;   /* elements = results of sums at `left` */
-    /* Elements = results of sums; they may lie where the sums begin. */
+    /* These write elements, the results of sums. Elements may begin where the
+     * sums do. */
     xyl_combiner_t collect;     /* elements at `left` + sums at `right` */
     xyl_combiner_t collect_two; /* elements + elements */
     xyl_combiner_t total;       /* sums + sums */
 } xyl_binned_t;
 
-/* The smallest sums for so many numbers, by the machine's newest instructions
- * up to `isa`. Neither matters for the bits of a result. NULL: there are no
- * such sums. */
+/* Finds the smallest sums that may have `numbers` numbers, with combiners of
+ * the machine's newest instructions up to `isa`. A result's bits depend neither
+ * on the size of the sums nor on the instructions. NULL: there are no such
+ * sums. */
 const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
                                     uint32_t numbers, xyl_isa_t isa);
 

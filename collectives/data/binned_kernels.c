@@ -171,8 +171,8 @@ static inline word_t lesser(word_t a, word_t b)
     return (signed_t)a < (signed_t)b ? a : b;
 }
 
-/* The same sum at a higher index, whose upper digits are 0. Choices in a row,
- * because clang makes no branches of these. */
+/* The same sum at a higher index, whose upper digits are 0. It is written as a
+ * row of choices, because clang makes no branches of these. */
 static inline sum_t lifted(sum_t sum, word_t index)
 {
     word_t by = index - sum.index;
@@ -253,8 +253,8 @@ static inline sum_t added(sum_t sum, word_t number)
         digits_of(fraction, place - (index - 2) * WIDTH, sign, index));
 }
 
-/* The same digits by the number's value, if the processor cuts off what is
- * behind the point. */
+/* The same digits by floating-point operations, if the processor can truncate a
+ * number to an integer. */
 #if defined(__SSE4_1__) || defined(__aarch64__)
 #if XYL_BINNED_BITS == 32
 typedef float real_t;
@@ -331,7 +331,8 @@ static word_t special_value(sum_t sum)
 }
 
 #if XYL_BINNED_BITS == 32
-/* Exact in binary64 but for more than 2^13 numbers; then rounded once. */
+/* The value is exact in binary64 up to 2^13 numbers, and rounded once if there
+ * are more. */
 static inline word_t value_of(sum_t sum)
 {
     double high = (double)((signed_t)sum.bin[2] >> UNIT);
@@ -376,10 +377,11 @@ static inline double power_of_two(int64_t exponent)
     return double_of_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* After carries the two higher digits are added; then the lowest, together with
- * what that addition lost by rounding. An integer of 53 bits or less is left,
- * which a power of two does not round. Half of the power is taken at a time, as
- * all of it may be no normal number. */
+/* After the carries this function adds the two higher digits, and then the
+ * lowest digit together with the rounding error of the first addition. The
+ * total is an integer of at most 53 bits, so its product with a power of two is
+ * exact. The power is applied in two halves, as the whole power may be no
+ * normal number. */
 static inline word_t value_of(sum_t sum)
 {
     double high = bin_value(sum.bin[2]), middle = bin_value(sum.bin[1]);
@@ -438,10 +440,10 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
     return differ == 0;
 }
 
-/* Adds without lifting if all sums have one index, which no number exceeds. 0:
- * nothing is added, because that is not so, because the sums are not finite, or
- * because numbers may be subnormal, which a program may have told the processor
- * to take for 0. */
+/* Adds without lifting if all sums have one index and no number has a higher
+ * one. 0: nothing is added, as these indices differ, the sums are not finite,
+ * or numbers may be subnormal. The program may have told the processor to take
+ * subnormal numbers for 0. */
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {
@@ -584,8 +586,9 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Makes sums of both operands, whose elements have so many bytes, by `make`,
- * and numbers of these. */
+/* Combines both operands, whose elements have `left_bytes` and `right_bytes`
+ * bytes, into a block of sums by `make`, and writes the numbers of these
+ * sums. */
 static void end_by_blocks(xyl_kernel_fn make, size_t left_bytes,
                           size_t right_bytes, void *result, const void *left,
                           const void *right, size_t count)

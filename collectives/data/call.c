@@ -234,9 +234,9 @@ static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned)
         args->send = XYLEM_IN_PLACE;
 }
 
-/* Replaces the combiner if bits are to depend on contributions alone. A setting
- * is for all calls of a program. So a call whose operation has no such form
- * goes in a fixed order if only the setting asks for it. */
+/* Replaces the combiner if bits are to depend on contributions alone. If only a
+ * setting asks for such bits, it means all calls of a program. So a call whose
+ * operation cannot have such bits keeps its fixed order. */
 static xylem_status_t make_reproducible(xyl_call_t *call)
 {
     const xylem_team_t *team = call->team;

@@ -19,7 +19,7 @@ typedef struct xyl_call {
     size_t element_bytes; /* of an element at `send`, packed */
     uint64_t word;        /* the call as a word: see call_word.h */
     xyl_combiner_t combiner;
-    /* Planning borrows the sides; the operation holds them from then on. */
+    /* A plan's operation takes the sides over. */
     xyl_sides_t sides;
     xyl_problem_t problem; /* borrows `args` */
     uint64_t *blocks;      /* memory of the problem; NULL: it needs none */

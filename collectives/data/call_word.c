@@ -40,7 +40,8 @@ static uint64_t read_field(uint64_t word, int at, int bits)
     return field(word >> at, bits);
 }
 
-/* At least 1. All values of the user's share one, though they may differ. */
+/* A value's name in a field, at least 1. All types, or operations, of the user
+ * share one name. */
 static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
 {
     return value < predefined ? value + 1 : field(UINT64_MAX, bits);
@@ -118,7 +119,7 @@ uint64_t xyl_word_of_call(const xylem_coll_args_t *args, uint32_t ranks)
     return word;
 }
 
-/* A field of name_of in words. */
+/* The words for a field that name_of has filled. */
 static const char *name_or_own(uint64_t value, uint64_t predefined,
                                const char *name, const char *own)
 {

@@ -163,7 +163,8 @@ static inline int xyl_coll_has_input(xylem_coll_t coll, int is_root)
                : xyl_side_matters(traits->sends, is_root);
 }
 
-/* 1: a rank's blocks may differ in length, those that it sends or receives. */
+/* 1: the blocks that a rank sends, or those that it receives, may differ in
+ * length. */
 static inline int xyl_coll_varies(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
@@ -179,7 +180,7 @@ static inline int xyl_coll_has_common_counts(xylem_coll_t coll)
     return traits->recv_varies && !traits->send_varies && !traits->has_root;
 }
 
-/* Bytes of an element for such counts; packed types. */
+/* The bytes of an element of such counts; `args` have packed types. */
 static inline uint64_t xyl_args_common_unit(const xylem_coll_args_t *args)
 {
     return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
@@ -359,8 +360,8 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
     P(void *, recv)                                                            \
     P(const uint32_t *, sources) P(uint32_t, source_count) XYL_ELEMENTS_(P)
 
-/* An element of such a list, as P: as a parameter; as a member's initial value;
- * as it is passed from `args`, a pointer to the arguments. */
+/* Three forms of P: a parameter; the initial value of a member; the value
+ * passed from `args`, a pointer to the arguments. */
 #define XYL_PARAMETER(type, member) , type member
 #define XYL_INITIAL(type, member)   .member = (member),
 #define XYL_PASSED(type, member)    , args->member

@@ -86,7 +86,8 @@ static xyl_extents_t extents_begin(const xyl_layout_t *layout, xyl_run_t *runs)
 
 /* ---- input ---- */
 
-/* In place, for collectives in which a rank gives one block of what it gets. */
+/* The input in place, for collectives whose result has a block from each rank:
+ * the rank's own block. */
 static void runs_of_own_block(const xyl_call_t *call, uint64_t unit,
                               xyl_extents_t *extents)
 {

@@ -2,9 +2,9 @@
  * sign, 5 exponent, 10 mantissa bits) and bfloat16, the upper half of a
  * binary32. Conversions upwards are exact; conversions downwards round to
  * nearest, ties to even. For binary16 the results are those of the processor's
- * own instructions, except that these make NaNs quiet upwards, too. The
- * processor's instructions for bfloat16 are of no use here, as they flush
- * subnormal numbers to zero.
+ * own instructions, except that the instructions make NaNs quiet also when they
+ * convert upwards. The processor's instructions for bfloat16 are of no use
+ * here, as they flush subnormal numbers to zero.
  *
  * Made to be vectorised: no branches, signed comparisons of numbers that are
  * never negative, and no step wider than it must be. Pure; any thread. Included

@@ -284,8 +284,8 @@ static void level_drop(build_t *build, uint32_t number)
             (build->level_count - number) * sizeof build->levels[0]);
 }
 
-/* 1: `outer` repeats at the distance at which `repeat` times `stride` would go
- * on anyway. */
+/* 1: `outer` repeats at `repeat` times `stride`, so both are one longer
+ * repetition. */
 static int goes_on(const xyl_level_t *outer, uint64_t repeat, int64_t stride)
 {
     int64_t reach;

@@ -1,7 +1,7 @@
-/* The lengths and numbers at which node programs, and levels, change their
- * method: values of the table that decides (collectives/choose/table.json, with
- * each value's origin), by the names of this list. Results are right with any
- * value within its range. */
+/* The lengths and numbers at which code changes its method. The table that
+ * decides (collectives/choose/table.json) has the value and the origin of each,
+ * by the names of this list. Results are right with any value within its
+ * range. */
 #pragma once
 
 #include <stdint.h>

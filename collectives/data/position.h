@@ -36,7 +36,6 @@ static inline int xyl_buffer_is_private(xyl_buffer_t buffer)
 #define xyl_in_send(at)                   xyl_position(XYL_BUFFER_SEND, at)
 #define xyl_in_recv(at)                   xyl_position(XYL_BUFFER_RECV, at)
 
-/* `count` further on. */
 static inline xyl_position_t xyl_position_plus(xyl_position_t position,
                                                uint64_t count)
 {

@@ -47,11 +47,11 @@ typedef struct xyl_problem_on_node {
                              lies; 0: never */
     /* [ranks] the lowest rank of each one's group; NULL: there is one group */
     const uint32_t *group_of;
-    int roots_in_turn; /* other lanes have the other ranks as their roots */
+    int roots_in_turn; /* each lane has another rank as its root */
     int is_level;      /* a level: seats have a part of the data */
     int is_for_one;    /* a level: one rank of all nodes gets the result */
-    /* With relays (levels/relay.h): the root is on this node; this seat has
-     * one. */
+    /* With relays (levels/relay.h): the root is on this node; this seat has a
+     * relay. */
     int is_at_root, has_relay;
 } xyl_problem_on_node_t;
 
@@ -90,8 +90,9 @@ typedef struct xyl_problem {
     int shares_memory;    /* all ranks are on one node and share memory */
     int on_device; /* ranks also tell each other of buffers in memory of GPUs,
                       where kernels may run the collective */
-    const char *off_device; /* else why not, a static string to follow a name of
-                               an algorithm; NULL: no buffers are there */
+    const char
+        *off_device;        /* why on_device is 0, a static string that follows
+                               an algorithm's name; NULL: no buffers are there */
     int side_by_side;       /* no ranks take turns on a GPU */
     int is_unasked;         /* the user says where all buffers lie */
     int fills_nodes;        /* ranks are numbered node after node */

@@ -62,7 +62,7 @@ typedef struct xyl_schedule {
      * ranks differ in it, the writer sets a bound that is equal on all. */
     uint32_t labels;
     uint32_t flight_max;  /* sends, and receives, under way at once; 0: any
-                             number. Only if every rank posts the
+                             number. A limit needs ranks that post the
                              messages of a pair in the same order */
     uint64_t temp_count;  /* elements of the temporary buffer */
     size_t element_bytes; /* packed */
@@ -76,9 +76,9 @@ void xyl_schedule_fini(xyl_schedule_t *schedule);
 xyl_position_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count);
 
 /* Adds an action, which waits for `after` (XYL_ACTION_NONE: for nothing) and,
- * by xyl_schedule_order, for further ones. Nothing is added for no element:
- * both sides leave such a message out, which is XYL_ACTION_NONE; a reduction or
- * a copy of none is `after`. */
+ * by xyl_schedule_order, for further ones. A count of 0 adds no action. Both
+ * sides then leave the message out, and its function returns XYL_ACTION_NONE;
+ * xyl_schedule_reduce and xyl_schedule_copy return `after`. */
 xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
                                uint32_t label, xyl_position_t from,
                                uint64_t count, xyl_action_t after);

@@ -1,8 +1,8 @@
 /* The two sides of a collective's messages, as the types of a call describe
  * them. All code behind this knows packed bytes only. A block of as many packed
- * bytes replaces a type of the user's. Elements that are longer than a block
- * can be become bytes, with all counts and displacements in bytes. If elements
- * have gaps, the layout says where their bytes lie. */
+ * bytes replaces a type of the user's. If an element is longer than a block may
+ * be, its type becomes bytes, and all counts and displacements count bytes. If
+ * elements have gaps, the layout says where their bytes lie. */
 #pragma once
 
 #include "collectives/data/layout.h"
