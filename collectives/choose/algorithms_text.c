@@ -60,8 +60,9 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     return XYLEM_OK;
 }
 
-/* Up to the comma before the next collective; a comma before a part of this
- * one's algorithm belongs to the item. */
+/* The length of the item at the beginning of `text`. An item ends at the comma
+ * before the next collective; a comma before a part of its own algorithm
+ * belongs to it. */
 static size_t item_length(const char *text)
 {
     size_t length = strcspn(text, ",");

@@ -124,7 +124,8 @@ static const xyl_candidate_t *candidate_that_fits(const xylem_team_t *team,
     return NULL;
 }
 
-/* Lanes take no radix here: xyl_fit limits the rule's to the node's ranks. */
+/* Leaves the radix of lanes out: xyl_fit limits the rule's radix to the node's
+ * ranks. */
 static xyl_named_t named_by(const xyl_candidate_t *candidate)
 {
     xyl_named_t named = {.algorithm = candidate->algorithm};
@@ -187,8 +188,8 @@ static xylem_status_t by_call(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-/* A setting is for all calls of a program: a call passes over settings that do
- * not fit it. */
+/* Settings are for all calls of a program, so a setting that does not fit the
+ * call is passed over. */
 static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                        const xyl_problem_t *problem, xyl_decision_t *decision)
 {
@@ -300,8 +301,8 @@ static xyl_memory_t memory_of(const xylem_coll_args_t *args, xyl_way_t way)
     return (xyl_memory_t)way.memory;
 }
 
-/* 1: an algorithm for memory of GPUs may do the levels within nodes. Those of
- * blocks have to lie in the order of ranks. */
+/* 1: an algorithm for memory of GPUs may do the levels within nodes. A
+ * collective of blocks needs ranks that fill node after node. */
 static int may_level(xylem_team_t *team, const xyl_algorithm_t *algorithm,
                      const xyl_query_t *query)
 {
@@ -534,7 +535,8 @@ static xyl_other_t other_of_rule(xylem_coll_t coll, const xyl_rule_t *rule)
     return other;
 }
 
-/* Plans with segments four times as short, and as long: the tuner's step. */
+/* Plans with segments a quarter as long, and four times as long, as are the
+ * steps of the tuner. */
 static uint32_t other_segments(xylem_coll_t coll, const xyl_choice_t *choice,
                                uint64_t bytes, xyl_other_t *others)
 {

@@ -8,9 +8,9 @@
 #include "collectives/stages/choice.h"
 #include "runtime/core/team.h"
 
-/* `args` has been checked. Gaps in types play no part, as ranks need not agree
- * on them. Fails when the call names an algorithm that the collective does not
- * have, or that does not fit. */
+/* `args` has been checked. The choice does not depend on gaps in types, as
+ * these may differ from rank to rank. Fails when the call names an algorithm
+ * that the collective does not have, or that does not fit. */
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           xyl_way_t way, int is_commutative,
                           xyl_choice_t *choice_out);
@@ -30,8 +30,8 @@ typedef struct xyl_other {
 } xyl_other_t;
 enum { XYL_OTHERS_MAX = 4 };
 
-/* Plans that may be as good as the choice: with shorter and longer segments,
- * and those of the next rules. Returns how many. */
+/* Finds plans that may be as good as the choice: the choice with shorter and
+ * with longer segments, and the plans of the next rules. Returns how many. */
 uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
                            xyl_other_t others[XYL_OTHERS_MAX]);
 

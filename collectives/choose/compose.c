@@ -185,8 +185,9 @@ static xylem_status_t exchange_create(const xyl_call_t *call,
 
 /* ---- detaching ---- */
 
-/* Bytes that the ranks of a node hold for such a call: in a tree each rank has
- * the whole message; in levels each leader has a part of it. */
+/* The bytes that the ranks of this node hold for a call whose run has detached:
+ * in a tree each rank has the whole message; in levels each leader has a part
+ * of it. */
 static uint64_t node_holds(const xyl_operation_t *operation,
                            const xyl_choice_t *choice)
 {

@@ -18,7 +18,8 @@ static uint64_t first_of(uint64_t call, uint64_t setting, uint64_t rule)
     return setting != 0 ? setting : rule;
 }
 
-/* If only one window is asked for, the other moves so that N <= M. */
+/* Keeps the send window at or below the receive window. If only one of the two
+ * is asked for, the other gives way. */
 static void fit_windows(const xylem_coll_args_t *args,
                         const xyl_config_t *config, const xyl_rule_t *rule,
                         xyl_plan_t *frame)
@@ -38,7 +39,8 @@ static void fit_windows(const xylem_coll_args_t *args,
 
 /* ---- trees ---- */
 
-/* Reductions in rank order need trees whose subtrees are ranges of ranks. */
+/* Replaces the tree unless it can reduce in rank order, for which its subtrees
+ * have to be ranges of ranks. */
 static void keep_order(const xylem_team_t *team, const xylem_coll_args_t *args,
                        xyl_plan_t *frame)
 {
@@ -69,8 +71,8 @@ static void fit_tree(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in segments ---- */
 
-/* The rule's segments, or shorter ones, so that a short message has one for
- * each lane. */
+/* The length of the rule's segments, or less, so that a short message has a
+ * segment for each lane. */
 static size_t segment_for(const xyl_rule_t *rule, const xyl_limits_t *limits,
                           uint32_t lanes, uint64_t bytes, size_t element_bytes)
 {
@@ -191,7 +193,8 @@ static uint32_t grain_of(size_t bytes, size_t segment_bytes)
                                     : (uint32_t)XYL_SEGMENTS_MAX;
 }
 
-/* The frame has the shorter segments; the longer ones are cut to a multiple. */
+/* The frame has the shorter of the two levels' segments. The longer segments
+ * become a multiple of these. */
 static void fit_segments(size_t within, size_t element_bytes,
                          xyl_choice_t *choice)
 {

@@ -126,9 +126,9 @@ static inline int plan_suits(const xyl_operation_t *operation,
 
 /* ---- places ---- */
 
-/* `kept` is 0, or an operation's address with PLACE_ bits. PLACE_OWNERS: only
- * the engine's owner may read or take the operation; else any thread takes it
- * by an exchange. PLACE_INLINE: the plan may run inside a call. */
+/* `kept` is 0, or an operation's address with bits. PLACE_OWNERS: only the
+ * engine's owner may read or take the operation; without this bit any thread
+ * takes it by an exchange. PLACE_INLINE: the plan may run inside a call. */
 typedef struct plan_place {
     _Atomic uintptr_t kept;
     _Atomic uint64_t mark; /* mark_of the plan's calls, or an older mark */
@@ -379,8 +379,8 @@ static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
     return (name == NULL) == (args->algorithm == NULL);
 }
 
-/* 1: the operation is short, one stage that runs one piece of a node program.
- * No sequence numbers: it exchanges no messages. */
+/* 1: the operation is short, and has one stage that runs one piece of a node
+ * program. It has no sequence numbers, as it exchanges no messages. */
 static int runs_inline(const xyl_operation_t *operation)
 {
     const xyl_collective_t *collective = xyl_collective_of(operation);

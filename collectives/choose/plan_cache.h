@@ -11,7 +11,7 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
-/* Not 0: `args` sets members that most calls leave 0, a tag not counted. */
+/* Not 0: `args` sets a member, other than the tag, that most calls leave 0. */
 static inline uintptr_t
 xyl_plan_args_untagged_more(const xylem_coll_args_t *args)
 {
@@ -19,7 +19,8 @@ xyl_plan_args_untagged_more(const xylem_coll_args_t *args)
            args->recv_type | args->send_window | args->recv_window;
 }
 
-/* The same with the tag; such calls are compared member by member. */
+/* 1: `args` sets such a member, or a tag. Such calls are compared member by
+ * member. */
 static inline int xyl_plan_args_say_more(const xylem_coll_args_t *args)
 {
     return (xyl_plan_args_untagged_more(args) | args->tag) != 0;
@@ -32,12 +33,12 @@ static inline int xyl_plan_args_say_more(const xylem_coll_args_t *args)
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args, xyl_way_t way);
 
-/* The same for a short form that runs inside the call: not bound, and it stays
- * in the cache. The engine's owner. */
+/* The same for a short form that runs inside the call. The operation is not
+ * bound, and stays in the cache. Called by the engine's owner. */
 xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
                                 const xylem_coll_args_t *args);
-/* Takes a claimed plan out for the caller, without callbacks. The engine's
- * owner. */
+/* Takes a claimed plan out of the cache, without callbacks; the caller then
+ * owns it. Called by the engine's owner. */
 void xyl_plan_withdraw(xyl_operation_t *operation);
 
 /* Notes the call that the operation was planned for, so that it may be kept. */

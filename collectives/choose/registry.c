@@ -68,7 +68,7 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 
 /* ---- names ---- */
 
-/* Writes `why`. Value: 0. */
+/* Writes `why`; its value is 0. */
 #define refuse(why, ...)                                                       \
     (snprintf(why, XYL_ALGORITHM_WHY_BYTES, __VA_ARGS__), 0)
 
@@ -186,7 +186,7 @@ static int goes_within(const xyl_algorithm_t *algorithm)
             algorithm->tree->parent != NULL);
 }
 
-/* 1: the collective's levels within nodes run `level`. */
+/* 1: the levels of `coll` within nodes are collectives of the kind `level`. */
 static int has_level(xylem_coll_t coll, xylem_coll_t level)
 {
     return coll == level || coll == XYLEM_COLL_ALLREDUCE ||
@@ -342,7 +342,8 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
             parse_levels(coll, text, has_parts ? NULL : slash, named_out, why));
 }
 
-/* Adds a part: its number, or its name with a radix, if it has either. */
+/* Adds a part to the text: its name, with `number` as its radix unless that is
+ * 0; or, without a name, its number. Adds nothing if it has neither. */
 static void put_part(char *text, const char *before, const char *name,
                      size_t number)
 {

@@ -7,8 +7,8 @@
 #include "collectives/choose/registry.h"
 #include "collectives/stages/choice.h"
 
-/* Facts. The first four are of a team on several nodes, the others of a call.
- */
+/* Facts. The first four are about a team on several nodes, the others about a
+ * call. */
 enum {
     XYL_FACT_SHARED = 1,   /* nodes of several ranks exist, and share memory */
     XYL_FACT_SWITCHES = 2, /* XYLEM_TOPOLOGY tells nodes apart */
@@ -31,7 +31,7 @@ enum {
 /* How ranks come to a call, as far as this is known; bits. */
 enum { XYL_ARRIVE_TOGETHER = 1, XYL_ARRIVE_RANDOM = 2, XYL_ARRIVE_LATE = 4 };
 
-/* Where a rule pays. A named algorithm runs elsewhere, too. */
+/* Where a rule pays. An algorithm that a call names runs elsewhere, too. */
 typedef struct xyl_pays {
     uint32_t facts;
     uint32_t node_ranks_max; /* ranks of the largest node */

@@ -302,8 +302,8 @@ static double pair_us(const json_t *list, size_t i, double *bytes_out)
     return json_number_value(json_array_get(pair, 1));
 }
 
-/* Interpolates between two points; up to a factor of 2 beyond the ends, takes
- * the last point. */
+/* Interpolates between two points. Up to a factor of 2 beyond the first and the
+ * last point it returns that point's time. */
 double xyl_table_expects(const xyl_rule_t *rule, uint64_t bytes)
 {
     const json_t *list = rule->us;
@@ -369,7 +369,7 @@ static xylem_status_t text_of(const reader_t *reader, const json_t *json,
     return XYLEM_OK;
 }
 
-/* Checks for the members that trees and levels need. */
+/* Checks that the rule has the members that trees and levels need. */
 static xylem_status_t check_frame(const reader_t *reader,
                                   const xyl_named_t *named)
 {

@@ -47,8 +47,8 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
 
 /* ---- memory of GPUs ---- */
 
-/* 1: the rule may hold, and only in calls whose ranks ask each other where
- * their buffers lie. */
+/* 1: the rule may hold for the collective, but only in calls whose ranks ask
+ * each other where their buffers lie. */
 static int rule_wants_answers(const xyl_rule_t *rule, xylem_coll_t coll,
                               const xyl_algorithm_t *algorithm)
 {
@@ -202,7 +202,8 @@ static void arrivals_set(tuning_t *tuning, const xyl_config_t *config)
                                : XYL_ARRIVE_TOGETHER;
 }
 
-/* If ranks have different tables none uses its own: all must choose alike. */
+/* If ranks have different tables, no rank uses its own table, as all must
+ * choose alike. */
 static xylem_status_t tuning_joins(xylem_context_t *context)
 {
     tuning_t *tuning = tuned_of(context)->tuning;

@@ -90,9 +90,9 @@ typedef struct xyl_problem {
     int shares_memory;    /* all ranks are on one node and share memory */
     int on_device; /* ranks also tell each other of buffers in memory of GPUs,
                       where kernels may run the collective */
-    const char
-        *off_device;        /* why on_device is 0, a static string that follows
-                               an algorithm's name; NULL: no buffers are there */
+    /* Why on_device is 0, a static string that follows an algorithm's name;
+     * NULL: no buffers are there. */
+    const char *off_device;
     int side_by_side;       /* no ranks take turns on a GPU */
     int is_unasked;         /* the user says where all buffers lie */
     int fills_nodes;        /* ranks are numbered node after node */
