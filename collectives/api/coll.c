@@ -51,8 +51,9 @@ static xylem_status_t tag_way(xylem_team_t *team, const xylem_coll_args_t *args,
     return status;
 }
 
-/* The memory of a call with a type of the user's is found later, when the type
- * has been replaced. `is_request`: the call may be started again. */
+/* Finds the call's memory and its board. The memory of a call with a type of
+ * the user's is found later, when the type has been replaced. `is_request`: the
+ * call may be started again. */
 static inline xylem_status_t way_of(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     int is_request, xyl_way_t *way_out)
@@ -90,7 +91,7 @@ static xylem_status_t arguments_pack(xylem_team_t *team,
     return status;
 }
 
-/* Gives up the call if this fails. */
+/* Plans the packed call. On failure this function gives the call up. */
 static xylem_status_t plan_packed(xyl_call_t *packed,
                                   xyl_operation_t **operation_out)
 {
@@ -176,8 +177,9 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
-/* The call's arguments, unless a run that learns tries another plan. A blocking
- * call is refused in a callback, and does not count. NULL: no memory. */
+/* Returns the call's arguments or, if a run that learns tries another plan,
+ * *own with that plan. A blocking call in a callback does not count, as it is
+ * refused. NULL: no memory. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
@@ -188,7 +190,8 @@ args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
                : args;
 }
 
-/* Tells the refusal of a call without tag, for which the other ranks wait. */
+/* Notes the refusal of a call without a tag: other ranks may wait for this
+ * rank. */
 static void call_refused(xylem_team_t *team, const xylem_coll_args_t *args,
                          xylem_status_t status)
 {
@@ -376,7 +379,7 @@ xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
 /* ---- blocking calls ---- */
 
 enum {
-    COUNT_ASKS = 128,  /* elements; most calls with fewer ask nothing */
+    COUNT_ASKS = 128,  /* elements; ranks of most shorter calls never ask */
     SLICE_US = 20,     /* of a wait, until the caller may look */
     SLICES_SHORT = 50, /* then a rank may sleep */
     SLICE_LONG_US = 1000
@@ -428,8 +431,8 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
 }
 
 /* Runs a blocking call, but not in a callback, where it could never return.
- * Tries a plan that runs inside for a short form (`is_short`) that has tried
- * none. */
+ * `is_short`: the call is a short form that has not tried a plan that runs
+ * inside; this function tries one. */
 static __attribute__((noinline)) xylem_status_t
 run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
            int is_short, const look_t *look)
@@ -469,8 +472,8 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     return status == XYLEM_OK ? coll_finish(request, look) : status;
 }
 
-/* Most short calls find a plan whose ranks never ask. Longer calls do not try
- * that first, as their ranks may well have to ask. */
+/* Most short calls find a plan whose ranks never ask where buffers lie. Longer
+ * calls do not look for such a plan first, as their ranks often have to ask. */
 static inline __attribute__((always_inline)) xylem_status_t
 run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
              const char *call, int is_short, const look_t *look)

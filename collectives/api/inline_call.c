@@ -15,8 +15,8 @@ enum {
 /* The golden ratio's fraction of 2^64 (Knuth, TAOCP 3, 6.4). */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* 1: no operation is under way that would have to wait or that comes first, and
- * the team has not failed. By the engine's owner. */
+/* 1: the engine has nothing under way, so a call may run inside now, and the
+ * team has not failed. Called by the engine's owner. */
 static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
 {
     unsigned *calls_to_turn = &xyl_plans_of(context)->inline_calls_to_turn;
@@ -34,9 +34,10 @@ static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
            xyl_engine_is_idle(engine);
 }
 
-/* 1: the observer is told of a call that need not wait. It is told of every
- * call that waits, from then on. The told calls are spread, so that they are of
- * all kinds if kinds alternate. */
+/* 1: the observer is told of this call even if the call need not wait. The
+ * observer is told of every call that waits, from its wait on. The numbers of
+ * the other told calls are spread, so that a program that alternates between
+ * kinds of calls has all kinds told. */
 static __attribute__((cold, noinline)) int
 call_is_told(const xyl_observer_t *observer, const xyl_stage_t *stage)
 {

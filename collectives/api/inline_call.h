@@ -13,9 +13,9 @@ typedef enum xyl_inline_outcome {
     XYL_INLINE_BEGUN /* *operation_out is active, and the caller's */
 } xyl_inline_outcome_t;
 
-/* Any thread, for a team that has been checked. `way_is_known`: ranks do not
- * ask each other in this call where their buffers lie; 0: only a plan runs
- * whose ranks never ask. */
+/* Any thread, for a team that has been checked. `way_is_known`: 1: the caller
+ * knows that ranks do not ask each other in this call where their buffers lie;
+ * 0: only a plan whose ranks never ask runs. */
 xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      int way_is_known,

@@ -1,5 +1,5 @@
-/* Memory of GPUs to which kernels of other ranks write: ranks exchange its
- * addresses, and no more. */
+/* Memory of GPUs to which kernels of other ranks write. The library only
+ * exchanges its addresses. */
 #include <unistd.h>
 
 #include "include/xylem_device.h"

@@ -58,7 +58,7 @@ static uint32_t pick_members(row_t *table, uint32_t size, uint32_t color)
     return count;
 }
 
-/* The first member's serial: used once. */
+/* The key of a team: the first member's rank and serial, which is used once. */
 static uint64_t key_of(uint32_t first_member, uint32_t serial)
 {
     return (uint64_t)(first_member + 1) << 32 | serial;

@@ -1,6 +1,7 @@
-/* A team of the living ranks of a team that has failed. They agree on the dead
- * ranks, make a team for a moment with a slot that is kept for it, and split
- * that team. If a rank dies meanwhile that team fails, and they begin again. */
+/* Makes a team of the living ranks of a team that has failed. The living ranks
+ * agree on the dead, make a temporary team with a slot that is kept for it, and
+ * split it. If a rank dies meanwhile, the temporary team fails, and the living
+ * ranks begin again. */
 #include <stdlib.h>
 
 #include "runtime/base/bits.h"
@@ -110,7 +111,7 @@ static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
     return status;
 }
 
-/* 1: all ranks have come to the same end, which is *status. */
+/* 1: the attempt has ended with the same *status on all ranks; 0: try again. */
 static int try_to_shrink(xylem_team_t *team, xylem_team_t **team_out,
                          xylem_status_t *status)
 {

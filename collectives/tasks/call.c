@@ -161,7 +161,7 @@ void xyl_task_calls_fail(xylem_tasks_t *tasks)
 
 /* ---- requests ---- */
 
-/* Keeps a call that no code needs any more; any thread. */
+/* Keeps the memory of a call that is over for the next call; any thread. */
 static int call_keep(xylem_request_t *request)
 {
     xyl_task_call_t *call = call_of(request);

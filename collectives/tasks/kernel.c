@@ -25,7 +25,7 @@ struct xylem_kernel {
 
 /* ---- a task: the progressing thread ---- */
 
-/* Pinned memory, so that the GPU reads the payload where it has come. */
+/* The payload comes into pinned memory, where the GPU reads it. */
 static void *kernel_place(void *arg, const xylem_task_t *task)
 {
     const xylem_kernel_t *kernel = arg;

@@ -115,7 +115,7 @@ static int waiting_has_room(xylem_resident_t *resident)
     return 1;
 }
 
-/* Puts a task before all others, as a worker had it first. */
+/* Puts a task, which its worker has not run, in front of all waiting tasks. */
 static void waiting_return(xylem_resident_t *resident,
                            const resident_waiting_t *what)
 {
@@ -207,8 +207,8 @@ static void worker_feed(xylem_resident_t *resident, uint32_t w)
     }
 }
 
-/* A worker has said a word: it has run its task; or it has left, or another
- * worker has come in its place, and the task waits again. */
+/* Handles a word of a worker. Either the worker has run its task; or it has
+ * left, or its successor has come, and then the task waits again. */
 static void worker_heard(xylem_resident_t *resident, uint32_t w, uint64_t said)
 {
     resident_worker_t *worker = &resident->worker[w];

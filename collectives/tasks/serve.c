@@ -1,6 +1,6 @@
-/* Remote tasks: the tasks that this rank is sent. A task's message comes into a
- * posted place; the rest is done in callbacks, as it calls the user's
- * functions. */
+/* Remote tasks: the tasks that this rank is sent. A task's message arrives in a
+ * posted place. Admission, placement and the run happen in callbacks, as they
+ * call the user's functions. */
 #include <assert.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void answers_send(xyl_task_peer_t *peer)
         reply, xyl_task_reply_bytes(reply->count), &peer->replied);
 }
 
-/* Answers that have become due meanwhile go together. */
+/* The reply has gone. Answers that have become due meanwhile go in the next
+ * reply, together. */
 static void answers_sent(xyl_event_t *event)
 {
     xyl_task_peer_t *peer = XYL_HOLDER(xyl_task_peer_t, replied, event);
@@ -173,7 +174,7 @@ xylem_status_t xylem_tasks_revoke(xylem_tasks_t *tasks, uint32_t index)
 
 /* ---- the end of a task ---- */
 
-/* Ends a task: its sender has the credit back, and may use it again. */
+/* Ends a task, and gives its credit back to its sender. */
 static void served_finish(xyl_served_t *served, xylem_status_t status)
 {
     xylem_tasks_t *tasks = served->tasks;
@@ -207,7 +208,7 @@ static void served_refuse(xyl_served_t *served, xylem_status_t status)
     served_finish(served, status);
 }
 
-/* A request does not end with XYLEM_IN_PROGRESS. */
+/* The status of an end: a request does not end with XYLEM_IN_PROGRESS. */
 static xylem_status_t final(xylem_status_t status)
 {
     return status == XYLEM_IN_PROGRESS ? XYLEM_ERR_INTERNAL : status;

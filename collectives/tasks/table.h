@@ -24,8 +24,8 @@ enum {
 
 /* ---- messages ---- */
 
-/* The kind of a message, in its tag's last field. The tag's slot names the
- * receiver's table; source and id in a payload's tag name the task. */
+/* The kind of a message, in the last field of its tag. The tag's slot names the
+ * receiver's table. In a payload's tag, source and id name the task. */
 typedef enum xyl_task_message_kind {
     XYL_TASK_MESSAGE,
     XYL_TASK_REPLY,

@@ -191,9 +191,9 @@ xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
 
 /* ---- opening ---- */
 
-/* All offers have come, or cannot. Adds the table to the context's list, whose
- * tables are told of failures; an earlier failure of the team is not told
- * again. */
+/* All offers have come, or cannot come. Adds the table to the context's list,
+ * whose tables are told of failures. An earlier failure of the team is not told
+ * again, so this function looks for it. */
 static void offers_came(void *arg, xylem_status_t status)
 {
     tasks_request_t *request = arg;

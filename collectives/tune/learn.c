@@ -12,8 +12,8 @@
 #include "runtime/base/status.h"
 
 enum {
-    BLOCK_CALLS = 8, /* that are run alike: they overlap */
-    BLOCKS = 8,      /* of which the last is another plan's */
+    BLOCK_CALLS = 8, /* run by one plan, as calls in a row overlap */
+    BLOCKS = 8,      /* in a round; the last is another plan's */
     CLASSES_MAX = 64 /* kinds of calls */
 };
 
@@ -37,7 +37,8 @@ static learner_t **learner_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_LEARNING];
 }
 
-/* 1: all ranks say the same of the call, and make it in the same order. */
+/* 1: all ranks describe the call alike and make it in the same order, so they
+ * can learn of it. */
 static int can_learn(const xylem_coll_args_t *args)
 {
     const xyl_coll_traits_t *traits;
@@ -146,7 +147,7 @@ static xyl_learning_t *learning_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_LEARNING];
 }
 
-/* Puts a hash in place of the setting, as ranks compare settings. */
+/* Replaces the setting, a text, by its hash, as ranks compare settings. */
 static xylem_status_t learning_begins(xylem_context_t *context)
 {
     uint64_t *setting = &context->config.tuning_learn;

@@ -7,9 +7,10 @@
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
-/* The arguments with which the next call of the team runs: its own, or *own,
- * which differ only in the plan. NULL: no memory; the call must be refused, as
- * the other ranks count it. The calling thread; the team has been checked. */
+/* The arguments with which the next call of the team runs: `args`, or *own,
+ * which differ from these only in the plan. NULL: no memory; the call must be
+ * refused, as the other ranks count it. The calling thread; the team has been
+ * checked. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own);

@@ -15,8 +15,8 @@
 
 enum {
     CALLS_TO_SAY = 16, /* that have been timed before something is said */
-    FAR_TIMES = 2,     /* a plan is far if it takes so many times */
-    FAR_US = 5,        /* its measured time, and so much more */
+    FAR_TIMES = 2,     /* a plan is far if its calls take so many times the */
+    FAR_US = 5,        /* time in its rule, and longer by so much */
     TIMED_MAX = 4096,
     PER_DOUBLING = 4, /* buckets of times */
     BUCKETS = 40 * PER_DOUBLING,
@@ -72,7 +72,8 @@ static uint64_t timing_time(void *arg)
     return xyl_clock_now(timing->context->engine.clock);
 }
 
-/* Looks at the least time, as ranks that come late only make calls longer. */
+/* Prints a line if the plan is far. Compares the least time, as ranks that come
+ * late only make calls longer. */
 static void say_if_far(const xyl_timing_t *timing, const xyl_timed_t *timed)
 {
     double least_us = (double)timed->least_ns / 1e3;
