@@ -14,8 +14,8 @@ int xyl_node_may_have_board(const xylem_team_t *team)
 
 /* ---- boards that are left ---- */
 
-/* Destroys the boards that are left and to which all seats have come, or all
- * that are left. */
+/* Destroys boards that teams have left: those that all seats have created, or
+ * (`all`) each of them. */
 static void boards_destroy(xylem_context_t *context, int all)
 {
     xyl_board_t **link, *board;
@@ -38,7 +38,8 @@ static void boards_destroy(xylem_context_t *context, int all)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* Adds `boards`, linked by next_left, to those that are left; NULL: none. */
+/* Adds `boards`, linked by next_left, to the boards that teams have left; NULL:
+ * none. */
 static void boards_put(xylem_context_t *context, xyl_board_t *boards)
 {
     xyl_board_t *last = boards;
@@ -59,7 +60,7 @@ void xyl_node_boards_leave(xylem_context_t *context, xyl_board_t *boards)
     boards_destroy(context, 0);
 }
 
-/* Gives up all boards that are kept. 1: there was one. */
+/* Gives up all kept boards. 1: there was one. */
 static int kept_give_up(xylem_context_t *context)
 {
     xyl_board_t *boards = xyl_kept_take_all(context);
@@ -92,10 +93,10 @@ static int place_draw(xylem_context_t *context)
     return 0;
 }
 
-/* Kept boards have places, too: they are given up if no other is free. */
+/* Kept boards have places, too: they are given up if no other place is free. */
 int xyl_node_place_draw(xylem_context_t *context)
 {
-    return context->shm == NULL || /* this rank needs none; others draw */
+    return context->shm == NULL || /* needs no place; others draw */
            place_draw(context) ||
            (kept_give_up(context) && place_draw(context));
 }
@@ -122,7 +123,8 @@ uint64_t xyl_node_longest_window(const xylem_context_t *context)
     return context->sizes.window / 2 * 3;
 }
 
-/* Attaches the pool with the first board, by the context's lock. */
+/* Attaches the pool with the first board; the caller holds the context's lock.
+ */
 static xylem_status_t pool_attach(xylem_context_t *context)
 {
     xyl_shm_pool_t *pool = &xyl_node_of_context(context)->pool;
@@ -141,7 +143,7 @@ static xylem_status_t board_attach(xylem_context_t *context, uint64_t key,
 {
     xylem_status_t status;
 
-    pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
+    pthread_mutex_lock(&context->lock); /* one thread attaches at a time */
     status = pool_attach(context);
     if (status == XYLEM_OK)
         status =
@@ -170,7 +172,7 @@ xylem_status_t xyl_node_board_create(xylem_team_t *team,
         status = board_attach(context, key, ranks, seats, board_out);
     if (status == XYLEM_OK)
         (*board_out)->has_place = 1;
-    /* Teams that are made from now on do without a board. */
+    /* Teams that are made from now on get no board. */
     if (status != XYLEM_OK)
         atomic_store_explicit(&xyl_node_of_context(context)->is_short, 1,
                               memory_order_relaxed);
@@ -227,7 +229,7 @@ int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board)
     for (i = 0; i < team->size; i++)
         if (board->seats.ranks[i] != xyl_team_world_rank(team, i))
             return 0;
-    if (node->has_place) /* the board has one */
+    if (node->has_place) /* the board has a place */
         xyl_node_place_return(team->context);
     node->has_place = 0;
     board->next_left = NULL;

@@ -1,5 +1,5 @@
-/* The boards of teams: made when a call needs them, kept for the next team of
- * the same ranks, or left. */
+/* The boards of teams. A board is made when a call needs it. A team that ends
+ * keeps its board for the next team of the same ranks, or leaves it. */
 #pragma once
 
 #include "collectives/board/board.h"
@@ -28,7 +28,7 @@ int xyl_node_team_takes_board(xylem_team_t *team, xyl_board_t *board);
 /* This rank gives the board up; NULL is allowed. */
 void xyl_node_board_give_up(xylem_context_t *context, xyl_board_t *board);
 
-/* 1 when the team has a board once a call needs it; equal on all ranks. */
+/* 1: the team gets a board when a call needs it; equal on all ranks. */
 int xyl_node_may_have_board(const xylem_team_t *team);
 /* The board of `seats`, the team's ranks on this node; made if it is not there.
  * The caller holds the team's lock. */
@@ -40,7 +40,7 @@ xylem_status_t xyl_node_board_of(xylem_team_t *team, const xyl_group_t *seats,
                                  xyl_board_t **board_out);
 /* The same for a team on one node. NULL: no memory. */
 xyl_board_t *xyl_node_board_of_team(xylem_team_t *team);
-/* Makes one more board of `seats`, by a key of its own. */
+/* Makes one more board of `seats`, with the key `key`. */
 xylem_status_t xyl_node_board_create(xylem_team_t *team,
                                      const xyl_group_t *seats, uint64_t key,
                                      xyl_board_t **board_out);
@@ -52,5 +52,6 @@ uint64_t xyl_node_longest_window(const xylem_context_t *context);
 /* The team no longer uses `boards`, linked by next_left; each is destroyed when
  * all its seats have come to it. */
 void xyl_node_boards_leave(xylem_context_t *context, xyl_board_t *boards);
-/* The context ends: no rank's context has a team any more. */
+/* Destroys all boards at the end of the context, when no rank has a team any
+ * more. */
 void xyl_node_boards_end(xylem_context_t *context);

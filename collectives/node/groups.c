@@ -13,7 +13,8 @@ static uint32_t place_part(const xylem_place_t *place, uint32_t part)
     return parts[part];
 }
 
-/* 0: the place of a seat is not known. */
+/* Groups seats by one part of their places; returns the number of groups. 0:
+ * the place of a seat is not known. */
 static uint32_t group_by(const xylem_place_t *places, uint32_t seats,
                          uint32_t part, uint32_t *group_of)
 {

@@ -54,7 +54,7 @@ static void refusal_run(xyl_task_t *task)
     refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
     xylem_team_t *team = refusal->team;
     /* Other ranks may wait on the board, even if this rank has made no call
-     * before. Without it the team cannot go on: all its calls would be
+     * before. Without the board the team cannot go on: all its calls would be
      * refused. */
     xyl_board_t *board = xyl_node_board_of_team(team);
 
@@ -78,13 +78,13 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status)
         return;
     refusal = calloc(1, sizeof *refusal);
     if (refusal == NULL)
-        return; /* ranks that wait go on waiting */
+        return; /* waiting ranks are not told */
     *refusal = (refusal_t){{NULL, refusal_run}, team, call, status};
     xyl_team_reference(team);
     xyl_engine_submit(&team->context->engine, &refusal->task);
 }
 
-/* NULL: no memory. */
+/* Returns the groups of the seats (free with free). NULL: no memory. */
 static uint32_t *groups_create(const xylem_team_t *team,
                                const xyl_group_t *seats)
 {
@@ -128,18 +128,20 @@ static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for groups of ranks");
 }
 
-/* 1: other ranks may wait for this rank to create the team's board, as no rank
- * destroys the board before all have created it. In a failed team this rank may
- * have made no call that needs the board, while the board of others has windows
- * of the pool. (A team on several nodes does not know its seats any more.) */
+/* 1: other ranks may wait for this rank to create the team's board, because no
+ * rank destroys the board before all have created it. In a failed team this
+ * rank may have made no call that needs the board, while the board of others
+ * has windows of the pool. A dead rank never creates it. (A team on several
+ * nodes no longer knows its seats.)
+ */
 static int others_wait_to_leave(const xylem_team_t *team)
 {
     return xyl_team_has_failed(team) && team->is_one_node &&
            team->context->shm != NULL && xyl_team_shares(team) &&
-           team->failure.status != XYLEM_ERR_PROC_FAILED; /* the dead stay */
+           team->failure.status != XYLEM_ERR_PROC_FAILED;
 }
 
-/* 1: nothing is left on the board, as its team has ended well. */
+/* 1: nothing is left on the board, because its team has ended well. */
 static int may_be_kept(const xylem_team_t *team, const xyl_board_t *board)
 {
     return team->parent_key != 0 && !xyl_team_has_failed(team) &&
@@ -157,7 +159,7 @@ static void team_ends(xylem_team_t *team)
     free(xyl_node_of_team(team)->group_of);
     if (board == NULL && others_wait_to_leave(team))
         board =
-            xyl_node_board_of_team(team); /* NULL: others keep theirs, too */
+            xyl_node_board_of_team(team); /* NULL: others' boards stay, too */
     if (board == NULL && xyl_node_of_team(team)->has_place)
         xyl_node_place_return(context);
     if (board == NULL)
@@ -391,7 +393,7 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
 
     if (status != XYLEM_OK)
         return status;
-    program->segments = 0; /* none comes or goes singly */
+    program->segments = 0; /* no segment comes or goes singly */
     return xyl_node_stage_add(operation, spec, board, program, layouts,
                               stage_out);
 }

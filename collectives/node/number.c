@@ -1,6 +1,6 @@
-/* Numbers of pieces, given in the order of starts, which is the same on all
- * seats. Behind a stage that is cut late (program.h), stages wait for their
- * numbers until its first piece has ended. */
+/* Gives pieces their numbers in the order of starts, which is the same on all
+ * seats. Stages behind a stage that is cut late (program.h) wait for their
+ * numbers until the first piece of that stage has ended. */
 #include "collectives/node/stage_inside.h"
 
 /* Sets the strands of the pieces that are numbered now. */
@@ -100,8 +100,9 @@ static int first_run(xyl_node_stage_t *node, unsigned *did)
 
     if (node->state == XYL_NODE_NEW)
         xyl_node_take_first(node);
-    /* Wait for input even if this seat hands nothing: the stage that brings it
-     * may write where others' blocks will lie, or have this stage skipped. */
+    /* Wait for the input even if this seat hands nothing: the stage that brings
+     * the input may write where others' blocks will lie, or have this stage
+     * skipped. */
     if (!node->has_input)
         return 0;
     if (node->is_skipped)

@@ -1,9 +1,9 @@
-/* A node program: what one seat of a board does in a collective, as steps in a
- * few strands. A strand is a list of steps, done one after the other; strands
- * go on in any order. A step waits for one thing, moves or combines bytes, and
- * posts one thing. Node algorithms are pure functions that write programs; the
- * node stage runs a program, once per piece of the collective.
- * docs/inside/node.md says when a seat waits for its readers.
+/* A node program: the steps of one seat of a board in a collective, in a few
+ * strands. A seat does the steps of a strand one after the other; strands go on
+ * in any order. A step waits for one thing, moves or combines bytes, and posts
+ * one thing. Node algorithms are pure functions that write programs; the node
+ * stage runs a program, once per piece of the collective. docs/inside/node.md
+ * says when a seat waits for its readers.
  *
  * A block longer than a piece goes in several pieces. Piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
@@ -58,8 +58,8 @@ typedef enum xyl_step_kind {
                          word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                          emits the slice */
-    XYL_STEP_OFFER,   /* says in the line at `to` where `total` bytes of `from`
-                         lie, for the transfer's HAND and TAKE */
+    XYL_STEP_OFFER,   /* writes into the line at `to` where `total` bytes of
+                         `from` lie, for the HAND and the TAKE of the transfer */
     XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
                          through the line or the cell at `to` (in INPUT) */
     XYL_STEP_TAKE, /* takes `total` bytes from the transfer's seat, through the
@@ -73,12 +73,12 @@ typedef enum xyl_step_kind {
 typedef enum xyl_wait_kind {
     XYL_WAIT_NOTHING,
     XYL_WAIT_COUNT,      /* until the count of `seat` is at least `value` */
-    XYL_WAIT_ALL_COUNTS, /* the same for all other seats */
-    XYL_WAIT_READERS,    /* as ALL_COUNTS, if others read this seat's input
-                            where it lies; else for nothing */
-    XYL_WAIT_WORD,       /* until word `value` is posted */
-    XYL_WAIT_STRANDS,    /* until the seat's other strands are done */
-    XYL_WAIT_SEGMENT     /* until segment `value` of the input is there */
+    XYL_WAIT_ALL_COUNTS, /* until the counts of all other seats are */
+    XYL_WAIT_READERS, /* as ALL_COUNTS if others read this seat's input where it
+                         lies, else as NOTHING */
+    XYL_WAIT_WORD,    /* until word `value` is posted */
+    XYL_WAIT_STRANDS, /* until the seat's other strands are done */
+    XYL_WAIT_SEGMENT  /* until segment `value` of the input is there */
 } xyl_wait_kind_t;
 
 typedef struct xyl_wait {
@@ -155,7 +155,8 @@ static inline int xyl_form_is_offered(xyl_form_t form)
 
 typedef struct xyl_transfer {
     xyl_form_t form;
-    uint32_t seat; /* at the other end; HAND to XYL_BOARD_ALL: any seat takes */
+    uint32_t seat; /* the seat at the other end; HAND to XYL_BOARD_ALL: any seat
+                      takes */
 } xyl_transfer_t;
 
 #define XYL_NO_SEGMENT UINT32_MAX
@@ -182,9 +183,9 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* The offset of the step's bytes in an input that is read in its seat's
-     * memory, minus their offset in the window, which has only one piece of
-     * each block. These are the bytes of `to` for PUBLISH, else of `from`. */
+    /* How much further on the step's bytes lie in a seat's own memory than in
+     * the window, which has only one piece of each block. The bytes are those
+     * of `to` for PUBLISH, else of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -206,7 +207,7 @@ typedef struct xyl_step {
 typedef struct xyl_node_program {
     xyl_step_t *steps;
     uint32_t count, capacity;
-    uint32_t *strand_ends; /* number of the step behind each strand's last */
+    uint32_t *strand_ends; /* the step behind each strand's last one */
     uint32_t strands, strand_capacity;
     uint64_t input_bytes; /* of each seat in the window; 0: only one seat has
                              input there, at the window's beginning */
@@ -261,7 +262,7 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 void xyl_node_strand(xyl_node_program_t *program);
 /* Adds a step that waits for nothing and posts nothing. The pointer is valid
  * until the next step is added. If there is no memory, the program lacks the
- * step, and its status says so. */
+ * step, and keeps the error in `status`. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);
@@ -273,7 +274,8 @@ xyl_step_t *xyl_node_signal(xyl_node_program_t *program, xyl_wait_t wait,
  */
 void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
-/* Moves the steps so far `send_at` bytes on in SEND, `recv_at` on in RECV. */
+/* Moves the positions of all steps so far: those in SEND by `send_at` bytes,
+ * those in RECV by `recv_at`. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at);
 
@@ -291,18 +293,20 @@ void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
 void xyl_node_tell(xyl_node_program_t *program);
 /* Adds a strand that waits until all seats have told theirs. */
 void xyl_node_hear(xyl_node_program_t *program);
-/* As xyl_node_cut, while the largest block of all seats is not known. The steps
- * written so far are the first piece; if there are none, this function adds
- * TELL and HEAR. Steps written later belong to the other pieces. Write them for
- * one piece, in which each block has `room` bytes in the window; such blocks
- * lie side by side there, and nothing else. xyl_node_cut_now adapts them. */
+/* Does as xyl_node_cut, while the largest block of all seats is not known. The
+ * steps written so far are the first piece; if there are none, this function
+ * adds TELL and HEAR. Steps written later belong to the other pieces. Write
+ * them for one piece, in which each block has `room` bytes in the window; such
+ * blocks lie side by side there, and nothing else. xyl_node_cut_now adapts
+ * them. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
-/* Cuts the steps again, for the largest block, which is known now. May be
- * called any number of times. `largest` 0: the first piece is the only one. */
+/* Cuts the steps again, for the largest block, which is known now. A program
+ * may be cut any number of times. `largest` 0: the first piece is the only one.
+ */
 void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
 
 /* 1: blocks go between one seat and all others, which know only their own
- * lengths; they are handed, however long they are. */
+ * lengths. All blocks are handed, however long they are. */
 static inline int xyl_node_hands(const xyl_problem_t *problem)
 {
     return (problem->coll == XYLEM_COLL_GATHERV ||
@@ -318,7 +322,7 @@ static inline int xyl_node_is_offered(const xyl_node_program_t *program,
     return program->read_from != 0 && bytes >= program->read_from;
 }
 
-/* 1: each seat knows only its own blocks, which are not handed. */
+/* 1: each seat knows only its own blocks, and not every block is handed. */
 static inline int xyl_node_is_cut_late(const xyl_problem_t *problem)
 {
     return !xyl_node_hands(problem) && (problem->coll == XYLEM_COLL_GATHERV ||

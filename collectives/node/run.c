@@ -21,7 +21,8 @@ enum {
 
 /* ---- waiting and posting ---- */
 
-/* 1: all seats but `but` have posted `count`. Seats below *seen have posted. */
+/* 1: all seats but `but` have posted `count`. Seats below *seen are known to
+ * have posted. */
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
 {
@@ -213,7 +214,7 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* 1: all inputs of the piece lie in its window. A seat whose input is read in
  * its own memory leaves when all seats have said that they have read it. This
- * seat says so after its own claims, and must not read that input later. */
+ * seat says that after its own claims, and must not read the input later. */
 static int all_are_copied(const xyl_node_stage_t *node,
                           const xyl_node_piece_t *piece)
 {
@@ -344,9 +345,9 @@ static uint64_t works_of(const xyl_node_stage_t *node)
 /* Lets this seat help other seats although no seat waits for this one. If each
  * seat left at once, the last seats to come would have all the work. This seat
  * leaves when it has found no work for `pair_patience_parts` times as long as
- * its own part took, or for `pair_patience_us`. If its input lies open, its
- * part took no time, and copies are made when it leaves; it then stays about as
- * long as these take. */
+ * its own part took, but at most for `pair_patience_us`. If others read its
+ * input where it lies, its part took no time, but inputs are copied when it
+ * leaves; so it stays about as long in addition as these copies take. */
 static void help_for_a_while(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece)
 {
@@ -395,7 +396,8 @@ static const char *input_where_it_lies(void *arg, uint32_t seat, uint64_t at,
     return xyl_node_input(input->node, input->piece, seat, at, 0, bytes);
 }
 
-/* 1: this seat has done its part of the piece. */
+/* Runs a step that sums (sums_up). 1: this seat has done its part of the piece.
+ */
 static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {

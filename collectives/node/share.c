@@ -12,7 +12,7 @@
 #include "runtime/faults/failure.h"
 #include "runtime/faults/mismatch.h"
 
-/* Finds where the input lies that this seat publishes in all pieces. */
+/* Finds the input that this seat publishes in all pieces together. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
@@ -76,9 +76,9 @@ static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
                                              << XYL_CALL_GENERATION;
 }
 
-/* Sets `past`. It differs between seats from the first call on in which they
- * have made different calls, here or over the net, or have cut a call into
- * different pieces. In that call nobody need have noticed the difference. */
+/* Sets `past`. Once two seats have made different calls, here or over the net,
+ * or have cut a call into different pieces, `past` differs between them, even
+ * if no seat has noticed the difference. */
 void xyl_node_share_number(xyl_node_stage_t *node)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
@@ -282,9 +282,9 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         memory_order_relaxed);
 }
 
-/* 1: `word` says that a seat's call was refused, and there is still hope: this
- * seat has waited only for some seconds, in which the other may make the call
- * again, or has had as many calls refused. */
+/* 1: `word` says that a seat's call was refused, and the seats may still agree:
+ * this seat has waited for a few seconds only, so the other seat may make the
+ * call again; or as many calls of this seat were refused. */
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
@@ -295,7 +295,8 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
             (word & call) == xyl_word_of_nothing(refusals));
 }
 
-/* 1: the seat's line has the same call, or none yet. *word_out: its word. */
+/* 1: the seat's line has the same call as this seat, or none yet. *word_out:
+ * the word of that call. */
 static int says_the_same(const xyl_node_stage_t *node,
                          const xyl_board_line_t *line, uint64_t number,
                          uint64_t *word_out)

@@ -14,8 +14,8 @@ typedef struct xyl_node_piece xyl_node_piece_t;
 typedef struct xyl_node_share {
     int has_input;
     xyl_buffer_t buffer;
-    uint64_t at, end; /* of the input's byte 0, and of its end */
-    uint64_t name;    /* of byte 0, in this run; 0: copied */
+    uint64_t at, end; /* in `buffer`: the input's byte 0, and its end */
+    uint64_t name;    /* name of byte 0 in this run; 0: the input is copied */
     /* The seat whose input this seat cannot see, and the seat that calls
      * something else; XYL_BOARD_ALL: none. */
     uint32_t cannot_see, differs;
@@ -23,7 +23,7 @@ typedef struct xyl_node_share {
     /* The length of a seat's input, as that seat says and as this seat knows;
      * equal: there is no wrong length. */
     uint64_t length, length_known;
-    uint64_t past; /* this call, and what came before on the board */
+    uint64_t past; /* hash of this call and all before it on the board */
     int is_explained;
 } xyl_node_share_t;
 
@@ -33,7 +33,8 @@ void xyl_node_share_start(xyl_node_stage_t *node);
 /* Called when the stage gets its first number, and once more when the pieces
  * behind a first piece get theirs. */
 void xyl_node_share_number(xyl_node_stage_t *node);
-/* Called when the piece begins: sets its words. */
+/* Called when the piece begins. Sets the words by which the piece tells its
+ * call and its input. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
 /* Writes this seat's call and the name of its input into its line. Called just
@@ -56,7 +57,7 @@ static inline int xyl_node_may_renew(uint64_t number)
  * posts only words of segments need not write them again. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
-/* Notes that the seat, whose line this is, calls something else. */
+/* Notes that `seat`, whose line is `line`, calls something else. */
 void xyl_node_share_differs(xyl_node_share_t *share,
                             const xyl_board_line_t *line, uint32_t seat);
 /* 1: a seat that has posted in this piece calls the same as this seat, and

@@ -25,9 +25,10 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 
 /* ---- the stage ---- */
 
-/* Has the engine poll several times in an idle turn while stages wait. It polls
- * once if other threads want the core, if the net matters most, or in simulated
- * memory, which does not change between polls. */
+/* Sets how often the engine polls in an idle turn: several times while stages
+ * wait. But the engine polls once if other threads want the core, if the net
+ * matters most, or if memory is simulated and so does not change between polls.
+ */
 static void set_polls(xylem_context_t *context)
 {
     const xyl_node_context_t *boards = xyl_node_of_context(context);

@@ -40,8 +40,9 @@ void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
  */
 void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped);
 
-/* For a stage with one piece, in which each seat publishes some input and posts
- * the count 1. The gate may use these while the piece is under way. */
+/* The next four functions are for a stage with one piece, in which each seat
+ * publishes some input and posts the count 1. The gate may call them while the
+ * piece is under way. */
 /* 1: the seat has posted, so that its input can be read. */
 int xyl_node_stage_has_come(xyl_stage_t *stage, uint32_t seat);
 /* Where the input of a seat lies in the window. */
@@ -56,7 +57,7 @@ uint64_t xyl_node_stage_get(const xyl_stage_t *stage,
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage);
 
 /* Where a segment of a broadcast lies in the window, while its piece is under
- * way; NULL: the piece is not. */
+ * way; NULL: the piece is not under way. */
 char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index);
 
 /* Publishes to all seats that a segment, whose piece is under way, is in its
@@ -66,8 +67,8 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index);
 
 /* The leader's beats, a number that grows, show other seats that the leader is
  * alive. 0 beats: there is none yet, or this seat has not come to the piece.
- * The leader calls let_go in a piece that is under way when nobody needs the
- * piece's places any more. */
+ * The leader calls let_go when no seat needs the places of a piece any more;
+ * the piece is under way. */
 void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index);
 uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index);
 void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece);
@@ -86,12 +87,13 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage);
 uint64_t xyl_node_stage_number(const xyl_stage_t *stage);
 /* The progressing thread: runs a stage that is brief, next, bound, and the only
  * one of its operation, with all input there; looks up to `looks` times. 1: the
- * stage is over, and has told nobody. 0: the stage goes on as if started. */
+ * stage is over, without emit or completion. 0: the stage goes on as if
+ * started. */
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks);
 
 /* An engine source: looks after all node stages of a context; `arg` is the
  * xyl_node_context_t. */
 unsigned xyl_node_stages_poll(void *arg);
 
-/* Says to the other seats that this seat's next call was refused. */
+/* Tells the other seats that this seat has refused a call. */
 void xyl_node_share_refusal(xyl_board_t *board, uint64_t call);

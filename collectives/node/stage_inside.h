@@ -1,4 +1,4 @@
-/* The inside of the node stage, for the files that make it up. */
+/* The inside of the node stage, for the files that implement it. */
 #pragma once
 
 #include "collectives/board/parcel.h"
@@ -31,7 +31,7 @@ typedef struct xyl_strand {
     uint32_t published, swept;
     uint32_t complete; /* seats whose inputs are all there */
     uint64_t done;     /* bytes of the step, or of the slice */
-    uint64_t since;    /* when all inputs were seen to be there; 0: not yet */
+    uint64_t since; /* time when all inputs were seen to be there; 0: not yet */
     xyl_node_combine_t sums;
     xyl_parcel_t parcel;
     /* While an executor works on the step: */
@@ -50,10 +50,10 @@ struct xyl_node_piece {
     uint64_t length; /* of that input */
     char *lies;      /* where that input lies; NULL: it is copied */
     xyl_strand_t *strands;
-    xyl_pairs_t *pairs;  /* of the one step that has them; NULL: none has */
-    uint64_t begun_at;   /* where it has pairs */
+    xyl_pairs_t *pairs;  /* of the one PAIR step; NULL: there is none */
+    uint64_t begun_at;   /* set if the piece has pairs */
     uint32_t takes_left; /* blocks still to be read in their senders' memory */
-    uint64_t taken_at;   /* when none was left */
+    uint64_t taken_at;   /* time when none was left */
     uint32_t strands_left; /* 0: not active */
 };
 
@@ -120,10 +120,12 @@ static inline uint64_t xyl_node_posted(const xyl_node_piece_t *piece)
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
-/* Called when it is the stage's turn. take_first: for its first piece alone. */
+/* Number the stage's pieces when it is the stage's turn; take_first numbers the
+ * first piece alone. */
 void xyl_node_number_pieces(xyl_node_stage_t *node);
 void xyl_node_take_first(xyl_node_stage_t *node);
-/* The first piece has ended: the others are known. 1: there are none. */
+/* Called when the first piece has ended: now the number of other pieces is
+ * known. 1: there are none. */
 int xyl_node_first_ends(xyl_node_stage_t *node);
 
 /* ---- move.c ---- */
@@ -143,7 +145,8 @@ static inline uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
     return node->enough < node->limits->seat_turn ? node->enough
                                                   : node->limits->seat_turn;
 }
-/* The address `from` bytes behind a spot. A private spot has no gaps. */
+/* The address `from` bytes behind a spot. Elements of a private buffer must
+ * have no gaps. */
 char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);
@@ -166,7 +169,7 @@ void xyl_node_hand_take_back(xyl_node_stage_t *node);
 int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
-/* The timer `leaves` of a stage that offers. */
+/* Called by the timer `leaves` of a stage that offers. */
 void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 
 /* ---- run.c ---- */
@@ -176,7 +179,7 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 /* Retires pieces below `pieces`, which no seat begins; returns how many. */
 unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces);
-/* The timer `leaves` of other stages. */
+/* Called by the timer `leaves` of other stages. */
 void xyl_node_stop_helping(xyl_timer_t *timer, uint64_t now_ns);
 /* Runs the piece as far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);

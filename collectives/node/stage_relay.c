@@ -1,6 +1,7 @@
-/* A node stage, as its gate uses it while a piece is under way. Relays of
- * levels put segments into its window and publish them, in place of a late
- * leader. Levels on GPUs read what seats have published, and set words there.
+/* Functions of a node stage for its gate, which calls them while a piece is
+ * under way. Relays of levels write segments into the stage's window and
+ * publish them. Levels on GPUs read inputs that seats have published, and set
+ * words there.
  */
 #include "collectives/node/stage_inside.h"
 
@@ -62,7 +63,7 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
                xyl_node_posted(piece);
 }
 
-/* A leader's last beat, which says that it lets go. */
+/* The last beat of a leader: the leader has let the piece go. */
 enum { LAST_BEAT = (1 << XYL_BOARD_COUNT_BITS) - 1 };
 
 /* A broadcast adds nothing up, so the word of the first segment's sum is free

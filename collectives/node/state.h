@@ -1,4 +1,4 @@
-/* The state of this room in contexts and teams (runtime/core/module.h). */
+/* The state of this folder in contexts and teams (runtime/core/module.h). */
 #pragma once
 
 #include "collectives/board/board.h"
@@ -10,12 +10,12 @@
 /* Key of the pool of windows; keys of teams are greater. */
 enum { XYL_NODE_POOL_KEY = 1 };
 
-/* The state of a context: the progressing thread's, except as noted. */
+/* The state in a context. The progressing thread uses it, except as noted. */
 typedef struct xyl_node_context {
     LIST_HEAD(, xyl_board) busy; /* boards with stages under way */
     uint64_t moved;              /* bytes, on busy boards in this turn */
-    unsigned hasty_stages;       /* on busy boards; see is_hasty */
-    /* By the context's lock: boards to be destroyed, and those of kept.h. */
+    unsigned hasty_stages; /* on busy boards; see is_hasty of stage_inside.h */
+    /* Under the context's lock: boards to be destroyed, and those of kept.h. */
     struct xyl_board *left;
     struct xyl_board *kept;
     _Atomic uint32_t places; /* drawn */
@@ -29,7 +29,8 @@ xyl_node_of_context(const xylem_context_t *context)
     return context->attached[XYL_MODULE_NODE];
 }
 
-/* The state of a team: made when needed, by its lock. */
+/* The state in a team. Its parts are made when they are needed, under the
+ * team's lock. */
 typedef struct xyl_node_team {
     xyl_board_t *board;
     struct xyl_tagged *tagged; /* tagged.h; NULL: no call has had a tag */

@@ -330,8 +330,8 @@ static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
 }
 
 /* Sums that are not combined yet, each with the level of its subtree. A
- * combined sum lies in the room of its place; all rooms together stay in the
- * first cache. */
+ * combined sum lies in the room for its place on the stack; all rooms together
+ * stay in the first cache. */
 typedef struct sum_stack {
     size_t unit; /* bytes of a room */
     uint32_t count, levels[SUMS];
@@ -344,7 +344,7 @@ _Static_assert(XYL_PAIRS_SEATS_MAX <= 1 << (SUMS - 2),
 _Static_assert((int)XYL_NODE_LIES_ELEMENT_MAX <= (int)ROOMS_BYTES / (SUMS - 1),
                "a room has a whole element");
 
-/* Whole elements, as many as a room has if there is one for each level. */
+/* The bytes of a room, in whole elements, if there is a room for each level. */
 static size_t unit_of(const xyl_node_sum_t *sum)
 {
     size_t rooms = 1;
@@ -414,7 +414,8 @@ static uint32_t operand_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
 }
 
 /* Leaves the work's operands on the stack, from byte `done` on: one of a copy,
- * else two. Returns as operand_add. */
+ * else two. Returns the number of their inputs; 0: this seat cannot see one of
+ * them. */
 static uint32_t operands_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                              uint64_t done, size_t bytes, sum_stack_t *stack)
 {
@@ -426,8 +427,8 @@ static uint32_t operands_add(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
     return right == 0 ? 0 : left + right;
 }
 
-/* Combines operands of which one is inputs that lie in their seats' memory.
- * 1: the segment is done. */
+/* Combines operands of which at least one consists of inputs in their seats'
+ * memory. 1: the segment is done. */
 static int inputs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                        xyl_node_combine_t *at)
 {

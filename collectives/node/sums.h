@@ -40,17 +40,18 @@ typedef struct xyl_node_sum {
     uint64_t full;  /* value of the word of a full segment */
     uint64_t ready; /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
-    /* In the reproducible order: `own` has the user's numbers, not sums; so has
-     * the result, on all seats or on none. The numbers of a result for all
-     * seats begin where the sums of their segment began. */
+    /* In the reproducible order: `own` has the user's numbers, not sums; and
+     * the result has numbers, on all seats or on none. The numbers of a result
+     * for all seats begin where the sums of their segment began. */
     int own_has_numbers, gives_numbers;
     size_t element_bytes;
     xyl_exec_t *exec;
     xyl_work_t *work; /* NULL: none is needed */
     uint64_t turn;    /* bytes to work on between looks at the net */
-    int keeps; /* COLLECT: `own` goes to the result while sums are not full, so
-                  that the caller may take `own` away */
-    int stays; /* PAIR: this seat still helps others, and its input may lie */
+    int keeps; /* COLLECT: `own` is copied to the result while sums are not
+                  full, so that the step needs `own` no more */
+    int stays; /* PAIR: this seat still helps others, and others may read its
+                  input where it lies */
     uint64_t finished; /* output: bits of segments, COLLECT */
     uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;
@@ -61,7 +62,7 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
                        xyl_node_combine_t *at, unsigned *did);
-/* PAIR, 1: no seat waits for this one. */
+/* For PAIR. 1: no seat waits for this one. */
 int xyl_node_pairs_has_added(xyl_node_sum_t *sum, const xyl_pairs_t *pairs);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);

@@ -8,19 +8,19 @@
 #include "collectives/node/state.h"
 #include "runtime/base/status.h"
 
-enum { LOOKS = 128, YIELDS = 4 /* for each of shm's patience */ };
+enum { LOOKS = 128, YIELDS = 4 /* per look that shm's patience counts */ };
 
 typedef struct tag {
     xyl_berth_seat_t seat;
     uint32_t requests; /* that may be started again */
-    int is_kept;       /* another call has had the tag */
+    int is_kept;       /* a call that is not persistent has had the tag */
 } tag_t;
 
 struct xyl_tagged {
     xyl_board_t *board; /* the team's own, which has the words */
-    uint32_t joined;    /* tags, with a berth */
+    uint32_t joined;    /* tags that this rank has joined and not left */
     xyl_board_t *berths[XYL_BERTHS + 1];
-    tag_t tags[XYLEM_TAG_MAX + 1]; /* pages come as they are used */
+    tag_t tags[XYLEM_TAG_MAX + 1]; /* a page gets memory when it is used */
 };
 
 /* The number of a berth in a key lies above all bits of a team's key, of which
@@ -36,7 +36,7 @@ static xyl_berth_words_t *words_of(const xyl_board_t *board)
                                          board->layout.berths_at);
 }
 
-/* With the team's lock. */
+/* The caller holds the team's lock. */
 static xylem_status_t tagged_create(xylem_team_t *team, xyl_tagged_t **tagged)
 {
     const xyl_group_t seats = xyl_team_all(team);
@@ -58,9 +58,10 @@ static int lacks_board(const xyl_tagged_t *tagged, uint32_t berth)
            (berth != XYL_BERTH_NONE && tagged->berths[berth] == NULL);
 }
 
-/* A new board costs a hundred microseconds. A rank that is ahead of the others
- * would take one for each of its requests: it waits a moment, if others still
- * have berths that it has left. */
+/* A new board costs a hundred microseconds. So a rank that would take a berth
+ * without a board first waits a moment if the others still have berths that
+ * this rank has left. Otherwise a rank that is ahead would take a new board for
+ * each of its requests. */
 static void wait_for_leavers(const xyl_tagged_t *tagged, uint32_t number)
 {
     const xyl_seats_t *seats = &tagged->board->seats;

@@ -61,9 +61,10 @@ static uint32_t sender_of(const xyl_node_stage_t *node, const xyl_step_t *step)
                                        : node->board->seats.own;
 }
 
-/* A parcel's line that belongs to the sender's seat has only the words of parts
- * and offers. The rest goes by the seat's own line, where the sender says its
- * call anyway. If the program is cut late, its seats use that line for more. */
+/* If a parcel's line belongs to the sender's seat, it has only the words of
+ * parts and offers. Count, length and short block go by the seat's own line,
+ * where the sender says its call anyway. In a program that is cut late, the
+ * seat's own line has other uses, so all goes by the parcel's line. */
 static told_by_t told_by(const xyl_node_stage_t *node, const xyl_step_t *step)
 {
     told_by_t told = forms[step->transfer.form].told;
@@ -82,8 +83,8 @@ int xyl_node_is_told_by_line(const xyl_node_stage_t *node,
 
 /* ---- moving ---- */
 
-/* Moves some more bytes to or from the parcel's memory, for some microseconds;
- * 1: all are moved. */
+/* Moves bytes to or from the parcel's memory, for some microseconds; 1: all of
+ * the part are moved. */
 static int parcel_move(xyl_node_stage_t *node, const xyl_step_t *step,
                        xyl_strand_t *strand)
 {
@@ -311,7 +312,8 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
     node->stage.operation->request.context->engine.polled++;
 }
 
-/* 1: the time `end` has come; 0: a timer has the stage polled again by then. */
+/* 1: the time `end` has come. 0: a timer has the engine poll the stage again,
+ * at `end` or before. */
 static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
@@ -352,7 +354,8 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     return begin + (own < least ? least : own);
 }
 
-/* 0: the block goes in parts. */
+/* 1: the receiver has the block, or may still read it. 0: the block goes in
+ * parts. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
                             const xyl_parcel_way_t *way,
@@ -570,7 +573,8 @@ static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
     return 0;
 }
 
-/* Claims the block, to read it in the sender's memory, or refuses it. */
+/* Claims the block in order to read it in the sender's memory, or refuses it.
+ */
 static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
                           xyl_strand_t *strand, const xyl_parcel_way_t *way)
 {

@@ -23,9 +23,9 @@ static void write_claims(const xyl_problem_t *problem,
                          program->segments + 1);
 }
 
-/* Bytes of a piece: such that all pieces are under way at once, if these need
- * not have more than twice `allreduce_piece`. Then a seat that has published
- * all its input keeps no seat waiting. */
+/* Bytes of a piece: so many that all pieces can be under way at once, but at
+ * least `allreduce_piece` and at most twice that. If all pieces are under way,
+ * a seat that has published all its input keeps no seat waiting. */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
     uint64_t least = problem->node.limits->allreduce_piece;

@@ -91,7 +91,8 @@ static void write_alltoall_block(const xyl_problem_t *problem,
 
 enum { OFFER_CELL = 1024, READ_KIB = 64 };
 
-/* 1: cells have heads. Two seats have one parcel each way, by its line. */
+/* 1: cells have heads. If there are only two seats, each has one parcel, which
+ * goes by a line. */
 static int has_heads(const xyl_problem_t *problem)
 {
     return problem->ranks > 2;
@@ -198,10 +199,11 @@ static void take_block(const xyl_problem_t *problem,
     uint64_t bytes = xyl_node_block(problem, seat);
     int is_offered = xyl_node_is_offered(program, bytes);
 
-    /* Two seats without offers take in the strand that hands: no hand waits. */
+    /* If two seats offer nothing, each takes in the strand in which it hands,
+     * because no hand waits. */
     if (has_lines(problem) || is_offered || program->offers) {
         xyl_node_strand(program);
-        write_alltoall_wait(problem, program, 1); /* its own was handed */
+        write_alltoall_wait(problem, program, 1); /* its own block was handed */
     }
     xyl_node_take(program, alltoall_transfer(problem, program, seat, bytes),
                   cell_of(program, seat, distance),

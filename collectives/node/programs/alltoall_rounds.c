@@ -1,6 +1,7 @@
 /* Alltoall in rounds. In each round, seats exchange in pairs through a few
  * places, which are used again and again and so stay in the caches. For long
- * blocks of one length, in cuts of the call's segment if it names one. */
+ * blocks of one length. A cut has the segment's length if the call names a
+ * segment. */
 #include "collectives/node/programs/alltoall.h"
 
 enum {
@@ -9,10 +10,10 @@ enum {
     PLACES = 2               /* of a seat */
 };
 
-/* The rounds of a piece, from 1 on: as many for each cut of its blocks as it
- * takes until each seat has met each other. In a round two seats are each
- * other's partners; one seat has none if their number is odd. A seat publishes
- * for round r + 1 before it copies out the cut of round r:
+/* The rounds of a piece, numbered from 1. Each cut of the piece's blocks has
+ * the rounds in which each seat meets each other seat once. In a round two
+ * seats are each other's partners; one seat has none if their number is odd. A
+ * seat publishes for round r + 1 before it copies out the cut of round r:
  *
  *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
  *
@@ -27,8 +28,6 @@ typedef struct rounds {
     uint32_t count;
 } rounds_t;
 
-/* There are more seats than PLACES: in one of two rounds that use a place one
- * after the other, the seat has a partner. */
 _Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                    1 << XYL_BOARD_COUNT_BITS,
                "a count has room for all rounds of a piece");
@@ -67,7 +66,9 @@ static uint32_t count_read(uint32_t round)
     return 2 * round + 3;
 }
 
-/* The last round in which this seat used the same place; 0: none. */
+/* The last round in which this seat used the same place; 0: none. There are
+ * more seats than PLACES, so the seat has a partner in one of two successive
+ * rounds of a place. */
 static uint32_t round_before(const xyl_problem_t *problem, uint32_t round)
 {
     uint32_t seat = problem->rank;

@@ -1,4 +1,5 @@
-/* The name for the first algorithm of the tables in the memory of a node. */
+/* The name `node`, which stands for the first algorithm in the memory of a node
+ * that the tables name. */
 #include "collectives/data/algorithm.h"
 
 const xyl_algorithm_t xyl_algorithm_node_best = {

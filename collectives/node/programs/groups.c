@@ -4,7 +4,8 @@
  * the order of seats: in the same order for every root. */
 #include "collectives/node/programs/parts.h"
 
-/* The level at which all seats are one group; at level 0 each seat is one. */
+/* The level at which all seats are one group; at level 0 each seat is a group.
+ */
 static uint32_t top_of(const xyl_problem_t *problem)
 {
     uint64_t size = problem->radix;
@@ -82,7 +83,7 @@ static int leads_others(const xyl_problem_t *problem, uint32_t root)
     return 0;
 }
 
-/* A program with segments takes and emits them one by one. */
+/* A program with segments takes and emits segments one by one. */
 static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step,
                          uint32_t segment)
 {
@@ -230,7 +231,7 @@ static void write_source(const xyl_problem_t *problem,
     step->post = xyl_post_count(count, XYL_BOARD_ALL);
 }
 
-/* A leader hands the message on before it takes it. */
+/* A leader hands the message on before it copies the message to RECV. */
 static void write_fan_reader(const xyl_problem_t *problem,
                              xyl_node_program_t *program, uint32_t root,
                              uint32_t count)

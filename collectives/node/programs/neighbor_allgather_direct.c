@@ -1,6 +1,7 @@
 /* Neighbor_allgather: every seat publishes its block once, and copies out the
  * blocks of its sources as they come. No seat knows the lengths of other seats'
- * blocks, so each says its own in its line, and there is one piece.
+ * blocks, so each seat tells the length of its block in its line, and there is
+ * one piece.
  *
  * A block longer than a cell is offered to each destination by a line between
  * the two seats, and read in the sender's memory. The sender's own line has the
@@ -60,8 +61,8 @@ static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
                            program->cell + (distance - 1) * program->between);
 }
 
-/* Offers the block to a destination, or (`hands`) waits until it was read, or
- * sends it in parts. */
+/* Offers the block to a destination; or (`hands`) waits until the destination
+ * has read it, or sends it in parts. */
 static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
                  const xyl_neighbors_t *neighbors, uint32_t edge, int hands)
 {
@@ -80,7 +81,7 @@ static void pass(const xyl_problem_t *problem, xyl_node_program_t *program,
     xyl_node_hand(program, to_edge, through, own, neighbors->sent);
 }
 
-/* 1: the edge goes to another seat than this one and than the edge before. */
+/* 1: the edge goes neither to this seat nor to the seat of the edge before. */
 static int goes_to_another(const xyl_neighbor_list_t *edges, uint32_t edge)
 {
     return edges->sorted[edge].step != 0 && xyl_neighbors_is_new(edges, edge);

@@ -13,7 +13,7 @@
 
 /* How an algorithm cuts a message: into about `segments` segments of at least
  * `least` and at most `most` bytes. A rule of the table, a setting or a call
- * may give another length, except for a chain. */
+ * may give another length, but not to a chain of a scan. */
 typedef struct xyl_node_cut {
     uint32_t segments;
     uint64_t least, most;
@@ -125,8 +125,9 @@ static inline uint64_t xyl_node_room(const xyl_problem_t *problem,
            XYL_BOARD_LINE_BYTES;
 }
 
-/* Cuts blocks into pieces with room for `room` bytes of each; by cut_late, if a
- * seat knows only its own blocks. Blocks that stay in place do not count. */
+/* Cuts blocks into pieces with room for `room` bytes of each block, by
+ * xyl_node_cut_late if each seat knows only its own blocks. Blocks that stay in
+ * place do not count. */
 static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t room)
@@ -303,7 +304,8 @@ static inline void xyl_node_take(xyl_node_program_t *program,
 
 enum { XYL_NODE_READ_KIB_MAX = 1 << 30 };
 
-/* Blocks of at least so many bytes are read: K KiB in node_read:K. */
+/* The length from which on blocks are read in their seats' memory: K KiB in
+ * node_read:K. */
 static inline uint64_t xyl_node_read_from(const xyl_problem_t *problem,
                                           uint32_t preset)
 {
@@ -434,7 +436,7 @@ void xyl_node_write_results(const xyl_problem_t *problem,
                             xyl_node_program_t *program);
 
 /* 1: blocks of an alltoall may be read in their senders' memory. If lengths
- * vary, a receiver does not know where its block lies there. */
+ * vary, a receiver does not know where in that memory its block lies. */
 static inline int xyl_node_alltoall_shares(const xyl_problem_t *problem)
 {
     return !xyl_node_is_cut_late(problem) &&

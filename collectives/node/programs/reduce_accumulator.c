@@ -1,10 +1,11 @@
 /* Reduce and allreduce in the order of arrival, with one buffer in the window
- * instead of one per seat. In a reduce every seat but the root adds to it and
- * leaves, and the root adds last; in an allreduce all seats add to it, and copy
- * out the full sums. See combine.h. */
+ * instead of one per seat (combine.h). In a reduce every seat but the root adds
+ * to the buffer and leaves, and the root adds last. In an allreduce all seats
+ * add to the buffer, and copy out the full sums. */
 #include "collectives/node/programs/parts.h"
 
-/* In a reduce of two seats one adds to the buffer, and needs no spare. */
+/* Two seats need no spare: in a reduce only one adds to the buffer, and in an
+ * allreduce each waits for the other anyway. */
 static uint32_t spares_of(const xyl_problem_t *problem)
 {
     if (problem->ranks <= 2)

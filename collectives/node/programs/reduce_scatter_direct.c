@@ -4,10 +4,10 @@
 
 enum { TURN_BLOCK = 2 << 10, TURN_INPUT = 256 << 10 };
 
-/* The operand with which this seat begins. If all seats begin with seat 0's,
- * all read from one seat at a time. If each seat begins with its own, blocks of
- * 2 to 16 KiB took 0.66 to 0.94 of the time with 8 and 16 ranks, but inputs of
- * 512 KiB took 1.10 to 1.43 (measured on 32 cores, Nov 2026). */
+/* The operand with which this seat begins. If all seats begin with the operand
+ * of seat 0, all read from one seat at a time. If each seat begins with its
+ * own, blocks of 2 to 16 KiB took 0.66 to 0.94 of the time with 8 and 16 ranks,
+ * but inputs of 512 KiB took 1.10 to 1.43 (measured on 32 cores, Nov 2026). */
 static uint32_t reduce_scatter_turn(const xyl_problem_t *problem,
                                     const xyl_node_program_t *program)
 {
@@ -27,8 +27,9 @@ static uint64_t reduce_scatter_further(const xyl_problem_t *problem,
 }
 
 /* In place, if blocks differ in length, the result of a piece overwrites input
- * of that piece and of earlier ones. Input this short is copied when a piece
- * begins, and pieces begin one after the other. */
+ * of that piece and of earlier ones. That is harmless: the input of a piece is
+ * so short that a seat copies it as soon as the piece begins, and pieces begin
+ * one after the other. */
 static void write_reduce_scatter_input(const xyl_problem_t *problem,
                                        xyl_node_program_t *program,
                                        uint32_t seat)

@@ -2,7 +2,7 @@
  * Each seat combines once and publishes the sum up to itself. */
 #include "collectives/node/programs/parts.h"
 
-/* `to` = the sum up to the seat before op this seat's contribution. */
+/* `to` = (sum up to the seat before) op (this seat's contribution). */
 static void write_scan_sum(const xyl_problem_t *problem,
                            xyl_node_program_t *program, xyl_position_t to)
 {
@@ -18,8 +18,8 @@ static void write_scan_sum(const xyl_problem_t *problem,
         step->post = xyl_post_count(1, problem->rank + 1);
 }
 
-/* Pieces so short that the last seat does not wait long for the first one, and
- * so long that a piece costs more than its post. Measured with 4, 8 and 16
+/* Pieces are so short that the last seat does not wait long for the first one,
+ * and so long that a piece costs more than its post. Measured with 4, 8 and 16
  * ranks; the most simulated with 4 to 64 ranks on a node, Nov 2026. */
 static const xyl_node_cut_t chain_cut = {8, 2 << 10, 16 << 10};
 

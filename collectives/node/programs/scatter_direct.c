@@ -1,6 +1,6 @@
 /* Scatter(v): the root publishes one block after the other and leaves; each
  * seat copies out its own block. If the others read their blocks in the root's
- * memory, the root stays until all have. */
+ * memory, the root stays until all have read. */
 #include "collectives/node/programs/parts.h"
 
 /* Only the root has input in the window, in blocks of a piece's length. */
