@@ -3,8 +3,8 @@
 #include <assert.h>
 
 /* A tag's word, from its lowest bit on: the berth (0: none is taken yet), how
- * many seats have left it, after how many calls, and how often the tag had a
- * berth, so that no word comes twice. */
+ * many seats have left the berth, after how many calls, and how many berths the
+ * tag has had, so that no word comes twice. */
 enum {
     BERTH_BITS = 16,
     LEAVERS_BITS = 12,

@@ -27,12 +27,12 @@ enum {
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
     WINDOW_MOST = 32 << 10,
-    UNPOOLED_MOST = 128 << 10,   /* bytes of a piece beside the slots */
+    UNPOOLED_MOST = 128 << 10,   /* most bytes of a piece beside the slots */
     UNPOOLED_OF_ALL = 512 << 10, /* the same, if each seat waits for all */
-    ASKED_MAX = 4,               /* seats that a seat lets go first, at most */
-    WINDOWS_AT_ONCE = 2,         /* of a group, which is prepared together */
+    ASKED_MAX = 4,       /* most turns of other seats that a seat waits for */
+    WINDOWS_AT_ONCE = 2, /* windows of a group, which get memory together */
     GROUPS = (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) / WINDOWS_AT_ONCE,
-    RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* a name the pool lacks */
+    RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* not a name of the pool */
 };
 
 _Static_assert(2 * XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS < (int)RESERVE,
@@ -195,8 +195,9 @@ static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
     shm->ops->prepare(shm, memory, before);
 }
 
-/* Doubles the slots with memory, so that a team with few calls takes little.
- * Trees and parcels get theirs page by page. */
+/* Doubles the number of slots with memory, so that a team with few calls takes
+ * little memory. Trees and parcels get memory page by page, when they are used.
+ */
 static void slots_prepare(xyl_board_t *board)
 {
     uint64_t from = board->slots_prepared;
@@ -236,8 +237,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
     return XYLEM_OK;
 }
 
-/* Gives back the windows of pieces that some seats never retired, as a call has
- * failed. All seats have left the board. */
+/* Gives back the windows of pieces that some seats never retired, because a
+ * call has failed. All seats have left the board. */
 static void windows_give_back(const xyl_board_t *board)
 {
     uint64_t i, bytes, place, end = xyl_board_get(board, furthest(board));
@@ -362,7 +363,7 @@ static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
     if (place == RESERVE)
         return reserve_window(board, bytes);
     window = xyl_shm_pool_address(board->pool, place, bytes, &is_new);
-    if (is_new) /* a long window, of which this seat may need little */
+    if (is_new) /* a long window, and this seat may need little of it */
         part_prepare(board, window, bytes);
     return window;
 }
@@ -503,7 +504,8 @@ static int look_and_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
         may_begin = try_to_begin(board, extent, number, window_out);
         if (may_begin == board->is_starved) {
             board->is_starved = !may_begin;
-            /* See xyl_board_retire. */
+            /* Mark before the next look; see xyl_board_retire.
+             */
             xyl_seats_mark(&board->seats, starved_marks(board), !may_begin);
         }
     } while (!may_begin && !was_starved);

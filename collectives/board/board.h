@@ -3,6 +3,7 @@
  *
  *   done lines    one per seat: how far it is with the team's pieces, and a
  *                 word for the layers above
+ *   marks         of seats that wait for done lines to move
  *   a counter     seats that have come, and words for the layers above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and short payload
@@ -10,6 +11,7 @@
  *                   a word per part of the payload: "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   trees         one per slot, for sums in a fixed order: pairs.h
+ *   parcels       a line per slot and seat: parcel.h
  *   windows       a small one beside each slot
  *   berths        which tags have which of the team's other boards: berths.h
  *   the reserve   one window of any size
@@ -52,11 +54,12 @@ typedef struct xyl_board_line {
     _Atomic uint64_t past;   /* hash of this call and all before it */
     _Atomic uint64_t handed; /* length of the block that the seat hands */
     union {
-        _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
+        _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* aligned for long
+                                                            double */
         struct {
             _Atomic uint64_t name; /* 0: the input is in the window */
             _Atomic uint64_t length;
-        } input; /* that other seats read in this seat's memory: share.c */
+        } input; /* where other seats read this seat's input: share.c */
     };
 } xyl_board_line_t;
 
@@ -67,10 +70,10 @@ _Static_assert(sizeof(xyl_board_line_t) == XYL_BOARD_LINE_BYTES,
 typedef struct xyl_board_common {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t place; /* where the window
                                                               is */
-    _Atomic uint64_t left; /* how often seats have left a window, over all
-                               pieces that have had the slot */
-    _Atomic uint64_t user; /* mark of the seats that use the window; the first
-                              of them swaps it in */
+    _Atomic uint64_t left; /* leaves of windows by seats, over all pieces that
+                              have had the slot */
+    _Atomic uint64_t user; /* mark of the call whose seats use the window; the
+                              first of them swaps the mark in */
     _Atomic uint64_t lent; /* bytes of the pool's window, from when a seat takes
                               it until the last one gives it back */
 } xyl_board_common_t;
@@ -133,7 +136,8 @@ typedef struct xyl_board {
     LIST_ENTRY(xyl_board) others; /* busy boards of the context */
     struct xyl_board *next_left;  /* see boards.h of node/ */
     uint64_t parent_key;          /* see kept.h */
-    int has_place; /* this rank drew a place for the board; the same */
+    int has_place; /* this rank drew a place for the board; see boards.h of
+                      node/ */
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, on a board whose windows have
@@ -192,8 +196,8 @@ static inline int xyl_board_begin(xyl_board_t *board,
     *window_out = NULL;
     return 1;
 }
-/* The memory of a run of the pool, whose name the seat that took the run has
- * told this seat. */
+/* The memory of a run of the pool. The seat that took the run has told this
+ * seat its name, `run`. */
 char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
@@ -272,7 +276,7 @@ static inline uint64_t xyl_board_whole_lines(uint64_t bytes)
            XYL_BOARD_LINE_BYTES;
 }
 
-/* The lines of a slot by which seats hand each other blocks. */
+/* The lines of a slot for parcels: parcel.h. */
 static inline char *xyl_board_parcels(const xyl_board_t *board, uint64_t number)
 {
     return board->memory + board->layout.parcels_at +
@@ -288,7 +292,7 @@ static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
 /* The value by which a seat claims a word for its call: the slot's generation,
  * so that values grow, and the upper bits of `past`, so that a seat with a
  * different call finds the word claimed by another. Seats that make the same
- * call have equal marks. Bit 0 is left free: a posted word has it. */
+ * call have equal marks. Bit 0 of a mark is 0; a posted word has it set. */
 static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
 {
     return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |

@@ -1,7 +1,7 @@
 /* Sums in shared memory to which seats add when they come, in whatever order,
  * without a lock: a seat that is held up in the middle of an addition keeps no
- * other seat from adding. This module knows words, no stages: its caller moves
- * the bytes.
+ * other seat from adding. This module changes words only; its caller moves the
+ * bytes.
  *
  * A piece is cut into segments. A *partial* of a segment is a cell of memory
  * that holds a sum, and the number of contributions in it. Each segment has one
@@ -11,7 +11,7 @@
  *      first takes   put         taken           put
  *
  * A seat that has taken a partial is alone with its cell: it adds its
- * contribution and puts the partial back. If another partial lies there by
+ * contribution and puts the partial back. If the word has another partial by
  * then, the seat takes that as well, merges the two, frees one cell, and tries
  * again. The first seat of a segment begins in the segment's *home* cell. If
  * the partials of all segments that a seat lacks are taken, the seat begins
@@ -26,15 +26,15 @@
  *
  * No seat waits for ever. A seat waits only when it has no cell, all segments
  * that it lacks are out, and no spare is free. A seat with a cell never waits:
- * it adds, merges, puts. So a partial that is out comes back, and so does a
- * spare: one that lies in a word is merged by the seat that puts the home cell
- * of its segment. A seat that stops for ever keeps at most two cells of one
- * segment; with two spares or more all others finish.
+ * it adds, merges and puts its partial. So a partial that is out comes back,
+ * and so does a spare: one that lies in a word is merged by the seat that puts
+ * the home cell of its segment. A seat that stops for ever keeps at most two
+ * cells of one segment; with two spares or more all others finish.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
- * frees or puts a cell does so, then looks for marks and wakes.
+ * frees or puts a cell looks for marks afterwards, and wakes the marked seats.
  *
- * The progressing thread. */
+ * The progressing thread calls these functions. */
 #pragma once
 
 #include "collectives/board/seats.h"
@@ -50,7 +50,7 @@ enum {
 typedef struct xyl_combine_words {
     _Alignas(128) _Atomic uint64_t segments[XYL_COMBINE_SEGMENTS];
     _Alignas(128) _Atomic uint64_t spares; /* bits of those in use */
-    _Atomic uint64_t knock;                /* says nothing; it wakes */
+    _Atomic uint64_t knock;                /* any value; the store wakes */
     _Atomic uint64_t waiting[XYL_COMBINE_SEATS_MAX / 64]; /* bits of seats */
 } xyl_combine_words_t;
 
@@ -62,7 +62,7 @@ typedef struct xyl_combine_piece {
     uint32_t segments, spares;
     uint32_t contributors; /* seats that add */
     uint32_t first;        /* segment that this seat begins with */
-    xyl_sum_flags_t full;  /* when all have added */
+    xyl_sum_flags_t full;  /* flags of segments to which all have added */
 } xyl_combine_piece_t;
 
 /* Cells of a segment. */
@@ -76,17 +76,17 @@ typedef enum xyl_combine_work {
 
 typedef enum xyl_combine_state {
     XYL_COMBINE_FRESH,
-    XYL_COMBINE_PASS,   /* has no cell; looks at all that it lacks */
+    XYL_COMBINE_PASS,   /* has no cell; finds the segments that it lacks */
     XYL_COMBINE_LOOK,   /* looks at one segment after the other */
-    XYL_COMBINE_SPARE,  /* looks for a spare, as all were out */
-    XYL_COMBINE_MARK,   /* marks itself, as there is no spare */
+    XYL_COMBINE_SPARE,  /* takes a spare, because all segments were out */
+    XYL_COMBINE_MARK,   /* marks itself, because there is no spare */
     XYL_COMBINE_WORK,   /* the caller works */
     XYL_COMBINE_FREE,   /* frees `other` */
-    XYL_COMBINE_FREED,  /* and says so */
+    XYL_COMBINE_FREED,  /* wakes seats: a spare is free */
     XYL_COMBINE_PUT,    /* puts `cell` */
-    XYL_COMBINE_BACK,   /* and says so */
-    XYL_COMBINE_FULL,   /* it has all contributions */
-    XYL_COMBINE_UNMARK, /* lacks nothing */
+    XYL_COMBINE_BACK,   /* wakes seats: a partial is back */
+    XYL_COMBINE_FULL,   /* the segment has all contributions */
+    XYL_COMBINE_UNMARK, /* lacks no segment; takes its mark back */
     XYL_COMBINE_DONE
 } xyl_combine_state_t;
 

@@ -14,8 +14,8 @@ enum {
     RIGHT_AT = 12, /* first bit of a node's right cell */
     CELL_MASK = 0xfff,
     INPUTS = XYL_PAIRS_INPUTS,
-    TOOK_INPUTS = 0xffe, /* in place of a cell that was taken: INPUTS, */
-    TOOK_CELL = 0xfff,   /* or another */
+    TOOK_INPUTS = 0xffe, /* in place of INPUTS that were taken */
+    TOOK_CELL = 0xfff,   /* in place of a cell that was taken */
     BOTH = 0xffffff,     /* cells of a node */
     SECONDS_MAX = 4 /* full nodes that a seat leaves to other seats while it
                        still has input to contribute */
@@ -378,7 +378,7 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
 /* ---- work ---- */
 
-/* The operand's cell; 0: it is in none. */
+/* The operand's cell; 0: the operand is in no cell. */
 static uint32_t cell_of(uint32_t operand)
 {
     return operand == (uint32_t)INPUTS ? UINT32_C(0) : operand;
@@ -408,7 +408,8 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->state = XYL_PAIRS_WORK;
 }
 
-/* The segment at which this seat begins to look; seats begin apart. */
+/* The segment at which this seat begins to look; each seat begins at another
+ * one. */
 static uint32_t own_share(const xyl_pairs_piece_t *piece)
 {
     return (uint32_t)((uint64_t)piece->place * piece->segments /
@@ -441,8 +442,9 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
 }
 
 /* Looks at a node into which the seat has put a cell: takes both cells if both
- * are there, follows them if another seat has taken them. The seat's input is
- * free when a cell is on the seat's side of the node, or was. */
+ * are there, follows them if another seat has taken them. Other seats no longer
+ * read the seat's input if a cell is, or was, on the seat's side of the node.
+ */
 static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
@@ -478,7 +480,8 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 }
 
 /* The segment to contribute to. A seat that copies begins with another segment
- * than its partner; seats whose input lies begin apart. */
+ * than its partner; seats whose input is read where it lies begin at their own
+ * shares. */
 static uint32_t next_to_add(const xyl_pairs_piece_t *piece,
                             const xyl_pairs_t *pairs)
 {
@@ -569,8 +572,8 @@ static void withdraw(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->state = XYL_PAIRS_FREE;
 }
 
-/* The pair's home cell, in which the partner may have to put its input, is for
- * this seat's input alone. */
+/* The home cell, if this seat puts its own input. INPUTS that it withdraws get
+ * no home cell: the partner may need that for its input. */
 static uint32_t last_cell(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
@@ -637,8 +640,8 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     say(pairs, XYL_PAIRS_PASS);
 }
 
-/* The result has been made. If INPUTS were an operand of it, the word at the
- * top says so no longer. */
+/* Called when the result has been made of INPUTS: takes INPUTS out of the word
+ * at the top, so that their seats see them free. */
 static void let_go(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word = node_above(piece, pairs);

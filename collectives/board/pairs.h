@@ -1,6 +1,6 @@
 /* Sums in shared memory whose bits do not depend on when seats come: seats are
  * combined in pairs, pairs with pairs, and so on, always the left one op the
- * right one. This module knows words, no stages: its caller moves the bytes.
+ * right one. This module changes words only; its caller moves the bytes.
  *
  *     seats    0   1   2   3   4        a node per pair, level by level; a seat
  *               \ /     \ /    |        without a partner goes up by itself
@@ -11,8 +11,8 @@
  *                        top
  *
  * A piece is cut into segments, and each segment has such a tree. A *partial*
- * is a cell of memory that holds what a subtree has contributed. A seat that is
- * the first of its pair copies its contribution into a cell, puts that into the
+ * is a cell of memory that holds what a subtree has contributed. The first seat
+ * of a pair to come copies its contribution into a cell, puts the cell into the
  * node, and goes on with the next segment; the second seat takes the cell, and
  * adds its own contribution to it. Higher up, two cells come together in a
  * node:
@@ -25,19 +25,20 @@
  * cell, without a copy. Where INPUTS meet INPUTS, they go up together without
  * work. Where they meet a cell, or at the top, one seat combines all inputs of
  * their subtrees in one pass, in the order of the tree. A seat that has put
- * INPUTS stays until a cell or the result has its input. If the seat
- * need not wait for the result, and late seats keep it, it *withdraws* INPUTS
- * that have not met another partial: it takes them out of the node, combines
- * all inputs of their subtree into a cell, and puts the cell.
+ * INPUTS stays until a cell or the result has its input. The seat *withdraws*
+ * INPUTS that have not met another partial if it need not wait for the result,
+ * and late seats keep it from leaving: it takes INPUTS out of the node,
+ * combines all inputs of their subtree into a cell, and puts the cell.
  *
  * docs/inside/node.md says which seat works. Cells outside the window lie in
  * *runs*, which the caller takes from elsewhere: a run has the cells of one
- * word. The last cell to be freed gives the run back. A seat that gets no run
- * does not wait for one, but uses its home cell.
+ * word. The seat that frees the last cell of a run gives the run back. A seat
+ * that gets no run does not wait for one, but uses its home cell.
  *
  * A seat that waits for the result looks after the cells that it has put until
- * they are taken. Another seat leaves when it has contributed to all segments
- * and every node in which it has put the second cell is taken.
+ * they are taken. Any other seat leaves when it has contributed to all
+ * segments, and other seats have taken every node in which it has put the
+ * second cell.
  *
  * No seat waits for ever. Each pair of seats has a *home* cell in the window;
  * any seat may use the other cells. A seat may use the home cell for the first
@@ -49,9 +50,10 @@
  * have contributed to s before, and segments in front of s are complete.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
- * puts, takes or frees a cell does so, then looks for marks and wakes.
+ * puts, takes or frees a cell looks for marks afterwards, and wakes the marked
+ * seats.
  *
- * The progressing thread. */
+ * The progressing thread calls these functions. */
 #pragma once
 
 #include "collectives/board/seats.h"
@@ -71,7 +73,7 @@ typedef struct xyl_pairs_words {
      * cells lie. Name 0: they lie in the window, or have no memory. */
     _Alignas(128) _Atomic uint64_t
         cells[XYL_PAIRS_CELLS_MAX / XYL_PAIRS_CELLS_OF_WORD];
-    _Alignas(128) _Atomic uint64_t knock; /* says nothing; wakes */
+    _Alignas(128) _Atomic uint64_t knock; /* any value; the store wakes */
     _Atomic uint64_t waiting[XYL_PAIRS_SEATS_MAX / 64]; /* bits of seats */
     _Alignas(128) _Atomic uint64_t nodes[]; /* [segments][those of a tree] */
 } xyl_pairs_words_t;
@@ -94,17 +96,18 @@ typedef struct xyl_pairs_piece {
     const xyl_seats_t *seats;
     xyl_pairs_words_t *words;
     uint64_t number;
-    uint32_t contributors; /* of the seats; two at least */
-    uint32_t place;        /* of this one among them */
+    uint32_t contributors; /* seats that contribute; at least two */
+    uint32_t place;        /* of this seat among the contributors */
     uint32_t segments;
     uint64_t ready; /* bits of segments of which this seat has its input */
     uint32_t near;  /* cells that lie in the window: at least the homes */
     uint32_t cells; /* in all; if more than `near`, that is whole words */
     xyl_pairs_runs_t runs;
     int lies;    /* others read this seat's input where it lies */
-    int leaves;  /* the seat lies, but withdraws, and copies from now on */
+    int leaves;  /* this seat, which has `lies`, withdraws INPUTS, and copies
+                    from now on */
     int waits;   /* this seat waits for the end, and helps meanwhile */
-    int follows; /* this seat goes along with the cells that it has put */
+    int follows; /* this seat follows its cells up the tree */
     xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
@@ -121,9 +124,9 @@ typedef enum xyl_pairs_state {
     XYL_PAIRS_PASS,     /* looks at all that it has to do */
     XYL_PAIRS_TEND,     /* looks at a cell that it has put */
     XYL_PAIRS_LOOK,     /* looks at a segment that it lacks */
-    XYL_PAIRS_CELL,     /* takes a cell, as the node has none */
-    XYL_PAIRS_RUN,      /* has a run, and looks for a word */
-    XYL_PAIRS_MARK,     /* there was nothing to do */
+    XYL_PAIRS_CELL,     /* takes a cell, because the node has none */
+    XYL_PAIRS_RUN,      /* has a run, and looks for a word without one */
+    XYL_PAIRS_MARK,     /* found nothing to do; marks itself */
     XYL_PAIRS_WORK,     /* the caller works */
     XYL_PAIRS_WITHDRAW, /* takes INPUTS out of a node */
     XYL_PAIRS_PUT,      /* puts `cell` */
@@ -171,7 +174,7 @@ void xyl_pairs_inputs(const xyl_pairs_piece_t *piece, const xyl_pairs_t *pairs,
                       int is_right, uint32_t *first_out, uint32_t *end_out);
 /* The run of a cell that is in use; 0: it lies in the window. */
 uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell);
-/* 1: other seats wait for nothing of this seat any more. */
+/* 1: no other seat waits for this seat any more. */
 int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
                         const xyl_pairs_t *pairs);
 /* The caller's work is done. */

@@ -1,8 +1,8 @@
 /* Parcels: blocks that one seat hands another in a piece, of a length that the
  * sender alone knows for sure. Parcels have lines of their own, one per seat
- * and slot, where nothing else is ever written. Both sides of a parcel know by
- * whose line it goes; if a block has several receivers, all look at the line of
- * the sender. A parcel has one of the forms of program.h (xyl_form_t). This
+ * and slot, in which nothing else is ever written. Both sides of a parcel know
+ * by whose line it goes; if a block has several receivers, all look at the line
+ * of the sender. A parcel has one of the forms of program.h (xyl_form_t). This
  * file has the protocol of parcels in parts, and of parcels that the receiver
  * may read in the sender's memory.
  *
@@ -31,8 +31,8 @@
  * call fails. Then the receiver discards the bytes that it has read, because
  * the sender may have left meanwhile.
  *
- * A parcel's line says what its sender calls, as a seat's line does (share.c).
- * The progressing thread calls these functions. */
+ * A parcel's line has the hash of its sender's calls, as a seat's line has
+ * (share.c). The progressing thread calls these functions. */
 #pragma once
 
 #include "collectives/board/board.h"
@@ -57,7 +57,7 @@ typedef struct xyl_parcel_line {
             /* The piece's number, then a count of parts; values only grow. */
             _Atomic uint64_t sent, taken;
             _Atomic uint64_t lies;  /* the sender's offer */
-            _Atomic uint64_t claim; /* the piece's number, then the side */
+            _Atomic uint64_t claim; /* number of the piece, then the claim */
             /* A part's length, and its run; run 0: the part is in the cell. */
             _Atomic uint64_t places[XYL_PARCEL_PARTS];
         } parts;
@@ -78,7 +78,7 @@ typedef struct xyl_parcel_head {
     char bytes[];
 } xyl_parcel_head_t;
 
-/* The side that has a block. */
+/* How far an offered block is: see the drawing above. */
 typedef enum xyl_parcel_claim {
     XYL_PARCEL_KEPT,
     XYL_PARCEL_OFFERED,
@@ -119,18 +119,20 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, uint64_t lies);
 /* 1: the sender has prepared the parcel. Called after its count was seen. */
 int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
-/* Returns the side that has the block. */
+/* How far the block is. */
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);
-/* The sender takes the block back. 0: it was read, or refused. */
+/* The sender takes the block back. 0: the receiver has read or refused it. */
 int xyl_parcel_keep(const xyl_parcel_way_t *way);
 /* The receiver, which has seen the count, claims the block. 1: it reads at
- * *lies_out, then calls was_read or refuse. It may refuse without a claim. */
+ * *lies_out, then calls was_read or refuse. The receiver may also refuse a
+ * block that it has not claimed. */
 int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out);
 /* 0: the sender has taken the block back, and sends it in parts. */
 int xyl_parcel_was_read(const xyl_parcel_way_t *way);
 void xyl_parcel_refuse(const xyl_parcel_way_t *way);
 /* 1: the sender writes a part to parcel->memory. The part has at least
- * `part_bytes`, if so many are left, but at most `most`, or a cell's bytes. */
+ * `part_bytes` if so many are left, but at most `most` bytes, or those of a
+ * cell. */
 int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
                          uint64_t most, xyl_parcel_t *parcel);
 /* The sender has written the part. */

@@ -1,8 +1,8 @@
-/* The seats of a board, as one of them sees them, and how they wait for each
+/* The seats of a board, as one of them sees them, and how seats wait for each
  * other: a seat that waits marks itself, then looks once more; a seat that
  * changes a word looks for marks afterwards, and wakes the marked seats.
  *
- * The progressing thread. */
+ * The progressing thread calls these functions. */
 #pragma once
 
 #include "progress/shm/shm.h"
@@ -14,7 +14,7 @@ typedef struct xyl_seats {
     uint32_t *readers; /* [count] scratch */
 } xyl_seats_t;
 
-/* `marks` has a bit for each seat. */
+/* Sets or clears this seat's bit in `marks`, which has a bit for each seat. */
 void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
                     int is_marked);
 void xyl_seats_wake_marked(const xyl_seats_t *seats,
@@ -36,7 +36,7 @@ static inline void xyl_seats_wake(const xyl_seats_t *seats,
         xyl_seats_wake_marked(seats, marks, flag, value);
 }
 
-/* As the swap of shm.h. */
+/* Does as the swap of shm.h. */
 static inline int xyl_seats_swap(const xyl_seats_t *seats,
                                  _Atomic uint64_t *word, uint64_t *seen,
                                  uint64_t value)
@@ -87,7 +87,7 @@ static inline uint32_t xyl_sum_first_from(uint64_t segments, uint32_t from)
 /* The next thing to do for a seat that adds. */
 typedef enum xyl_sum_next {
     XYL_SUM_STEP,
-    XYL_SUM_WORK, /* on a segment; then say worked */
+    XYL_SUM_WORK, /* the caller works on a segment, then calls ..._worked */
     XYL_SUM_WAIT, /* step again when something may have changed */
     XYL_SUM_NONE  /* this seat is not needed any more */
 } xyl_sum_next_t;
