@@ -804,7 +804,8 @@ xylem_status_t xylem_request_test(xylem_request_t *request);
 /* Progresses until the request has completed and its on_complete has returned;
  * returns its final status. XYLEM_ERR_IN_CALLBACK inside a callback. An
  * operation that failed has ended, but messages that were under way may still
- * read or write its buffers: leave them alone until the context is destroyed.
+ * read or write its buffers: leave the buffers alone until the context is
+ * destroyed.
  */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 

@@ -1,4 +1,5 @@
-/* xylem_device.h: triggers that are counted up from inside a kernel.
+/* xylem_device.h: triggers that are counted up from inside a kernel, messages
+ * between kernels, and remote tasks that are kernels.
  *
  * For code that runs on a device, or on the host where a thread stands for a
  * block: C11, C++11 and CUDA (sm_70 and newer) compile the same source, inline.

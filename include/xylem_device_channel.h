@@ -16,8 +16,8 @@
  * `slots` messages may be under way in each direction (if `slots` is 0, puts
  * and gets return XYLEM_ERR_INVALID_ARG). A channel takes
  * xylem_device_channel_bytes bytes at `at` (a multiple of 16) in the memory of
- * both peers, which are 0 before its first use, and lie behind those of
- * xylem_device_peers_bytes if barriers or sums are used:
+ * both peers. These bytes are 0 before the channel's first use. They lie behind
+ * those of xylem_device_peers_bytes if barriers or sums are used:
  *
  *   the last round of this side's that the other has got       16 bytes
  *   slots[slot][line], written by the other: round r in slot r % slots

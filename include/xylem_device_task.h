@@ -70,8 +70,9 @@ typedef struct xylem_device_resident {
  * in the device's memory. */
 typedef int (*xylem_device_task_fn)(const xylem_device_task_t *task);
 
-/* The mark that the lines of a task carry. From one task of a box to the next,
- * number or coming counts up, by less than these bits can hold. */
+/* The mark that the lines of a task carry. From one task of a box to the next
+ * the number or the coming grows, by less than the mark's bits can hold, so
+ * marks of two such tasks differ. */
 XYLEM_DEVICE_FN_ uint32_t xylem_device_mark_(uint64_t given)
 {
     return (uint32_t)(given >> 24);

@@ -167,7 +167,7 @@ xylem_status_t xylem_task_start(xylem_tasks_t *tasks,
                                 const xylem_task_args_t *args,
                                 xylem_request_t **request_out);
 
-/* The same, blocking, until it has run. */
+/* Sends a task and waits until it has run. */
 xylem_status_t xylem_task_call(xylem_tasks_t *tasks, uint32_t rank,
                                uint32_t index, const void *args,
                                size_t args_bytes, const void *payload,

@@ -97,7 +97,7 @@ typedef struct sim_machine {
         /* When a core switches between two ranks that share it: only if ranks
          * outnumber cores. */
         sim_time_t rank_switch;
-        /* And for how long a rank without work keeps its core before. */
+        /* How long a rank without work keeps its core before a switch. */
         sim_time_t rank_linger;
         sim_rate_t copy;   /* per byte copied within the caches */
         sim_rate_t reduce; /* per byte of the result */

@@ -77,7 +77,7 @@ static const sim_link_t *link_of(const sim_rank_t *rank,
     return &rank->world->machine.links[message->level];
 }
 
-/* The source's end. */
+/* Ends the message at its source. */
 static void send_done(sim_world_t *world, sim_message_t *message,
                       xylem_status_t status)
 {
@@ -96,7 +96,8 @@ static void send_done(sim_world_t *world, sim_message_t *message,
     sim_message_release(world, message);
 }
 
-/* The destination's end; the receive has been let go. */
+/* Ends the message at its destination. Message and receive no longer point at
+ * each other. */
 static void receive_done(sim_rank_t *rank, sim_message_t *message,
                          sim_receive_t *receive, xylem_status_t status)
 {
@@ -175,7 +176,7 @@ static sim_time_t in_order(sim_world_t *world, sim_message_t *message,
     return message->arrives;
 }
 
-/* The message is there, or lost. */
+/* Takes a message that has come, or was lost, out of the order of its tag. */
 static void leave_order(sim_world_t *world, sim_message_t *message)
 {
     if (message->is_ordered)
@@ -199,7 +200,7 @@ static void to_source(sim_rank_t *rank, sim_message_t *message, sim_step_t step)
                 message->source, &message->to_source);
 }
 
-/* The source's buffer is free. */
+/* Tells the source at `time` that its buffer is free. */
 static void finish_at(sim_world_t *world, sim_message_t *message,
                       sim_time_t time)
 {
@@ -529,7 +530,8 @@ static void step_accept(sim_rank_t *rank, sim_message_t *message)
     send_done(world, message, XYLEM_OK);
 }
 
-/* Called by a message of the destination, or by the own interface. */
+/* The source learns, from the destination or from its own interface, that its
+ * bytes have gone. */
 static void step_finish(sim_rank_t *rank, sim_message_t *message)
 {
     const sim_link_t *link = link_of(rank, message);

@@ -393,9 +393,9 @@ static void nodes_create(sim_world_t *world)
     }
 }
 
-/* Addresses for more than fits into memory, as much of it is allocated and
- * never touched; but not for far more, as valgrind keeps a record of every
- * page. */
+/* Bytes of addresses to reserve: more than the memory of the computer, as much
+ * of the range is never touched, but not far more, as valgrind keeps a record
+ * of every page. */
 static size_t space_bytes(void)
 {
     return 4 * (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);

@@ -52,8 +52,8 @@ typedef struct sim_options {
     /* Work on bytes takes a random time below this, and ends in any order; 0:
      * it is done in the call. */
     sim_time_t work_late_max;
-    /* Then buffers also lie where the processor does not touch them: stages
-     * work on mirrors. */
+    /* With work_late_max: buffers lie where the processor does not touch them,
+     * so stages work on mirrors. */
     int has_mirrors;
     const char *const *settings; /* of the contexts; may be NULL */
     xyl_trace_t *trace;          /* borrowed until the end; may be NULL */

@@ -33,9 +33,9 @@ static uint32_t bine_place(uint32_t label, uint32_t bits)
  *
  *     3 * place - (t odd ? 1 : 0) = (-2)^k_2 - (-2)^k_1 + (-2)^k_4 - ...
  *
- * The lowest set bit of the sum is 2^k_t. Taking hops away from the last one
- * on yields all k below `bits`; whether t is odd is the place's parity, and a
- * hop that is still missing at the end is the one with k = bits. */
+ * The lowest set bit of the sum is 2^k_t. Taking hops away, the last one first,
+ * yields all k below `bits`. The place's parity says whether t is odd. If a hop
+ * is missing at the end, it is the one with k = bits. */
 static uint32_t bine_label(uint32_t place, uint32_t bits)
 {
     uint32_t k, term, label = 0;

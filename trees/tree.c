@@ -89,7 +89,8 @@ int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root)
         return 1;
     if (shape.tree->has_ranges == NULL || !shape.tree->has_ranges(&args))
         return 0;
-    /* Rank 0 is place ranks - root. No subtree reaches across the wrap from
-     * the last rank to rank 0 when one of the root's subtrees begins there. */
+    /* Rank 0 is place ranks - root. No subtree reaches across the wrap from the
+     * last rank to rank 0 if rank 0 is a child of the root, as a subtree begins
+     * there. */
     return root == 0 || shape.tree->parent(&args, ranks - root) == 0;
 }

@@ -73,10 +73,11 @@ uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
                            uint32_t capacity);
 
 /* 1: for this root each subtree is a range of ranks, as reductions in rank
- * order need: a rank then combines its children and itself, sorted by rank. The
- * rank may stand between its children (in order; any root but rank 0). The
- * in-order tree and the flat one are ordered for all roots; chains and the
- * k-nomial tree for root 0 and for those roots where rank 0 is a child of the
- * root; the k-ary tree only if it is a chain or a star; this function counts
- * the double and the bine tree as ordered only up to two ranks. */
+ * order need: a rank then combines its children and itself, sorted by rank. In
+ * an in-order tree, and in a tree whose root is not rank 0, the rank may stand
+ * between its children. The in-order tree and the flat one are ordered for all
+ * roots; chains and the k-nomial tree for root 0 and for those roots where rank
+ * 0 is a child of the root; the k-ary tree only if it is a chain or a star;
+ * this function counts the double and the bine tree as ordered only up to two
+ * ranks. */
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root);

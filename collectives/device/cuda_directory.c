@@ -284,7 +284,8 @@ static int directory_begin(directory_stage_t *directory)
     return directory->has_begun;
 }
 
-/* The gate: the node stage asks it whenever it is polled. */
+/* The gate of the node stage, which calls this function whenever the stage is
+ * polled. */
 static int may_go(void *arg, uint64_t piece, unsigned *did)
 {
     directory_stage_t *directory = arg;

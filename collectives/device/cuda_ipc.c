@@ -11,8 +11,9 @@
  * take no turns on it, as only its worker begins work there. Memory that cannot
  * be exported is copied to a room (run.c), and back.
  *
- * Few blocks of threads fill a link between GPUs, and many slow it down, so a
- * kernel that uses links has limits.device_blocks for each rank of its GPU. */
+ * A few blocks of threads fill a link between GPUs, and many slow it down. So a
+ * kernel that uses links has limits.device_blocks blocks for each rank of its
+ * GPU. */
 #include "collectives/data/limits.h"
 #include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
@@ -55,8 +56,8 @@ static int is_first(const xyl_device_plan_t *plan, uint32_t rank)
 }
 
 /* 1: the GPU of the root has no part of a message, as its link carries the
- * whole message already. Two GPUs share the work, and so do ranks that share
- * the root's GPU. */
+ * whole message already. It has a part if there are only two GPUs, or if other
+ * ranks share it. */
 static int root_rests(const xyl_device_plan_t *plan)
 {
     xylem_coll_t coll = plan->problem.coll;

@@ -1,6 +1,6 @@
 /* Mirrors in memory of the host, for ranks of one node whose buffers lie in
- * memory of GPUs: each rank copies its input there, the collective goes through
- * the memory of the node, by the algorithm of the table for that, and each rank
+ * memory of GPUs. Each rank copies its input to its mirror, the collective runs
+ * in the memory of the node, by the table's algorithm for it, and each rank
  * copies its result back. Ranks tell one another nothing, so buffers of some of
  * them may lie anywhere. Copies through the host need not wait for a turn on a
  * GPU that ranks share. */

@@ -13,8 +13,8 @@
  * The same code runs all three: ranks are in one group, in a group for each
  * rank, or in one for each GPU. The first rank, counted from the root on, leads
  * a group. A leader's room has a place for its sum, one for the sum of another
- * leader, and one for each member's copy. For the barriers between phases the
- * thesis has directories of flags. */
+ * leader, and one for each member's copy. The thesis has directories of flags
+ * in place of the barriers between phases. */
 #include "collectives/data/description.h"
 #include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"

@@ -1,7 +1,7 @@
 /* A rank exports each of its allocations once, and opens each allocation of
- * another rank once: both take longer than a short collective. An allocation's
- * number, which its process never uses again, tells it from an older one at its
- * address. */
+ * another rank once: both take longer than a short collective. A process gives
+ * each allocation a number that it never uses again, so an allocation is told
+ * from an older one at the same address. */
 #include "collectives/device/device.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ static uint64_t count_word(const xyl_directory_run_t *run, uint64_t count)
     return run->call.number << COUNT_BITS | count;
 }
 
-/* A count of this collective; 0 if the word is of another. */
+/* The count in the word; 0 if the word is of another collective. */
 static uint64_t count_get(const xyl_directory_run_t *run,
                           const _Atomic uint64_t *word)
 {

@@ -160,7 +160,7 @@ void xyl_device_stages_add(struct xyl_han *han,
  * for stages. */
 void xyl_device_plan_fill(struct xyl_han *han, xyl_device_plan_t *plan,
                           const xyl_problem_t *problem);
-/* The next run reads and writes there. */
+/* Sets the buffers that the next run reads and writes. */
 void xyl_device_plan_bind(xyl_device_plan_t *plan, const void *reads,
                           void *writes);
 /* Fills in this rank's offer for a run. */

@@ -253,7 +253,7 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-/* Says what about rank *rank_out keeps the call from going directly; NULL: the
+/* Why the call cannot go directly, in words about rank *rank_out; NULL: the
  * ranks' buffers allow it. */
 static const char *what_keeps_mirrors(const xyl_device_plan_t *plan,
                                       uint32_t *rank_out)
@@ -302,7 +302,8 @@ xylem_status_t xyl_device_mirrors_take(const xyl_device_plan_t *plan)
 }
 
 /* Skips the stages of the other path. Ranks that learn (reach.h) open memory of
- * others; the first barrier holds its owners until all ranks have opened it. */
+ * other ranks. Then the first barrier stays, and keeps the owners of that
+ * memory in the call until all ranks have opened it. */
 static void way_set(const xyl_device_plan_t *plan)
 {
     int has_barrier = plan->is_learning && plan->design->add_phase == NULL;

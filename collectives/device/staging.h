@@ -29,7 +29,7 @@ int xyl_device_staging_use(xyl_device_staging_t *staging,
                            xyl_directory_run_t *run);
 
 /* The operations of a team use its staging in the order of their starts, on all
- * ranks alike, though a later one may have come further. The progressing
+ * ranks alike, even if a later operation is ready first. The progressing
  * thread. */
 typedef struct xyl_device_turn {
     struct xyl_device_turn *next;

@@ -6,7 +6,7 @@
 #include "collectives/data/modules.h"
 #include "runtime/core/team.h"
 
-/* A team's state, by its calls. */
+/* The state of a team. Numbers are those of its calls. */
 typedef struct xyl_device_team {
     uint64_t calls;          /* so far, in which ranks may ask */
     uint64_t reserved;       /* number up to which no rank asks */

@@ -186,8 +186,8 @@ static int job_run(calibration_t *calibration, const char *set, uint32_t ranks)
     return 0;
 }
 
-/* Each rank on a core of its own first, then twice and, with time, four times
- * as many as there are cores. */
+/* Measures with a core for each rank first, then with twice as many ranks as
+ * cores and, if there is time, with four times as many. */
 static int measure(calibration_t *calibration)
 {
     uint32_t cores = sim_machine_cores(&calibration->machine), times;

@@ -73,7 +73,7 @@ static int is_pair(const fit_t *fit, const calibrate_sample_t *sample,
             level_of(fit->machine, sample->probe.peer) == level);
 }
 
-/* The one with these numbers; NULL: none. */
+/* The sample with these numbers; NULL: none. */
 static const calibrate_sample_t *find(const fit_t *fit, calibrate_kind_t kind,
                                       size_t bytes, uint32_t count)
 {
@@ -102,8 +102,8 @@ static sim_rate_t rate_of(double us, size_t bytes)
 
 /* ---- what measurements show directly ---- */
 
-/* Finds the protocol: which messages a sender is rid of while its peer is away.
- */
+/* Finds the protocol, by the messages that a sender completes while its peer is
+ * away. */
 static void take_protocol(fit_t *fit, sim_link_t *link)
 {
     size_t eager = 0;
@@ -198,8 +198,9 @@ static void guess_rendezvous(fit_t *fit, sim_link_t *link)
         rate_of((large->first_us - small->first_us) / 2, 960 * KIB);
 }
 
-/* The size from which on the bytes of a stream that is summed up take longer:
- * in the middle between the shortest one's and the longest one's. */
+/* Finds the size of the caches: that of the longest summed stream whose
+ * messages take less than the mean of those of the shortest and of the longest
+ * stream. */
 static void take_cache(fit_t *fit)
 {
     const calibrate_sample_t *first = NULL, *last = NULL, *sample;
@@ -281,7 +282,7 @@ static int belongs(const fit_t *fit, const calibrate_sample_t *sample)
     return 0;
 }
 
-/* 1: the first, or the second, of its two times counts; both may. */
+/* Whether the first, and whether the last, of the probe's two times counts. */
 static int first_counts(const calibrate_probe_t *probe)
 {
     return probe->kind != CALIBRATE_RELAY && probe->kind != CALIBRATE_FAN_OUT;

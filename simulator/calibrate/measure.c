@@ -316,8 +316,8 @@ static double lower_quartile(double *values, unsigned count)
     return values[count / 4];
 }
 
-/* On a core of its own a late value was disturbed; ranks that share cores
- * always wait for each other. */
+/* The typical value. If ranks have cores of their own, late values come from
+ * disturbances. Ranks that share cores always wait for each other. */
 static double typical(double *values, unsigned count, int is_shared)
 {
     return is_shared ? stats_median(values, count)

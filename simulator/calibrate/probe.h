@@ -82,8 +82,8 @@ calibrate_absence_t calibrate_probe_absence(const calibrate_probe_t *probe,
                                             uint32_t team_rank);
 /* XYLEM_COLOR_NONE: the rank takes no part. */
 uint32_t calibrate_probe_color(const calibrate_probe_t *probe, uint32_t rank);
-/* Everything of an operation but its operator: that is the caller's. Sums are
- * of 32-bit floats. */
+/* All arguments of an operation but its operator, which the caller sets. Sums
+ * are of 32-bit floats. */
 xylem_coll_args_t calibrate_probe_args(const calibrate_probe_t *probe,
                                        unsigned step, const void *send,
                                        void *recv);

@@ -157,7 +157,7 @@ static void call_make(struct member *member)
     (void)sim_tally_end(&elastic->tally, member->rank);
 }
 
-/* All calls for which the time has come. The rank owns its engine. */
+/* Makes all calls for which the time has come. The rank owns its engine. */
 static void go_on(struct member *member)
 {
     const struct sim_case *c = member->elastic->tally.c;

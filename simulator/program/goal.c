@@ -49,8 +49,8 @@ static xyl_position_t segment_at(const struct tree_walk *walk,
     return xyl_position(buffer, segment * segment_count(walk, 0));
 }
 
-/* Keeps an edge's action of a segment, which waits for the action of the
- * segment a window before. */
+/* Notes the action of an edge for a segment. It waits for the edge's action for
+ * the segment that is a window earlier. */
 static void edge_add(struct tree_walk *walk, uint32_t edge, uint32_t segment,
                      uint32_t window, xyl_action_t action)
 {

@@ -69,7 +69,7 @@ struct simulation {
     unsigned jobs;
     unsigned root;
     unsigned by_messages; /* also within a node */
-    unsigned asks_memory; /* the default, by its option */
+    unsigned asks_memory; /* --shared-memory, the default */
     unsigned per_rank;
     unsigned resume;
     unsigned no_wall;

@@ -120,7 +120,8 @@ struct sim_rows {
     struct results results;
     struct known *known; /* [contender][level][seed] */
     size_t known_count;
-    /* As the file has them, without those that differ from row to row. */
+    /* The parameters as the file has them, without those that differ from row
+     * to row. */
     char parameters[COLUMNS][PARAMETER_BYTES];
 };
 

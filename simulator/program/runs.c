@@ -227,7 +227,8 @@ static int is_traced(const struct sim_campaign *campaign, size_t level)
     return campaign->simulation->trace != NULL && level == campaign->levels - 1;
 }
 
-/* `outcome` NULL: the run is made in a process of its own, which has one. */
+/* `outcome` NULL: the run is made in a process of its own, which keeps the
+ * outcome. */
 static int run_one(struct sim_campaign *campaign, struct sim_case *c,
                    size_t level, struct sim_outcome *outcome)
 {
