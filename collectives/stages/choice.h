@@ -25,8 +25,8 @@ typedef struct xyl_chooser {
                                     const xyl_problem_t *problem,
                                     uint64_t bytes, uint32_t *radix_out);
     /* The algorithm for a level in the memory of a node; sets the problem's
-     * radix, and reads its `node`. It is the named one (NULL: none) if that
-     * fits. */
+     * radix, and reads its `node`. Returns `named` if that fits (NULL: none is
+     * named). */
     const xyl_algorithm_t *(*in_memory)(const xylem_team_t *team,
                                         const xyl_algorithm_t *named,
                                         uint32_t named_radix,
@@ -37,24 +37,27 @@ struct xyl_rule;
 
 typedef struct xyl_choice {
     const xyl_algorithm_t *algorithm;
-    /* The rule that chose it, or by which a named one is run; NULL: none. */
+    /* The rule that chose the algorithm, or by which a named algorithm is run;
+     * NULL: none. */
     const struct xyl_rule *rule;
     int is_named; /* chosen by name, not by the rule */
     uint32_t radix;
     size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
-    /* Trees; levels in segments, with the tree between nodes and the lanes: */
+    /* For trees, and for levels in segments: these have the tree between nodes,
+     * and the lanes. */
     xyl_plan_t frame;
-    /* Levels in segments: */
+    /* For levels in segments: */
     uint32_t leaders; /* of a node; each has a lane for each half */
     uint32_t halves;  /* of the tree */
-    uint32_t roots;   /* nodes that are roots of lanes, if the call has none */
+    uint32_t roots; /* nodes that are roots of lanes, if the call has no root */
     xyl_shape_t node_tree; /* within nodes that go by messages */
     int is_by_messages;    /* even if they share memory */
-    /* Named for the memory of a node; NULL: `chooser` chooses. */
+    /* Algorithms that the user has named for the memory of a node; NULL:
+     * `chooser` chooses. */
     const xyl_algorithm_t *within_up, *within_down;
     uint32_t within_radix;
-    /* For the levels of this node if its buffers lie in memory of GPUs. Equal
-     * on the ranks of the node only. NULL: none. */
+    /* The algorithm for the levels of this node if its buffers lie in memory of
+     * GPUs. Equal on the ranks of the node only. NULL: none. */
     const xyl_algorithm_t *on_gpus;
     /* Segments of the frame in a segment within nodes, and in one between
      * nodes: one of the two is 1. */

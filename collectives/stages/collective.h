@@ -39,7 +39,7 @@ typedef struct xyl_mirror {
     size_t bytes;
 } xyl_mirror_t;
 
-/* Of input and result, and memory of the operation's own. */
+/* Mirrors of the input and of the result, and memory of the operation's own. */
 enum { XYL_MIRRORS = 3 };
 
 typedef struct xyl_collective {
@@ -109,7 +109,7 @@ xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,
 int xyl_collective_may_detach(const xyl_operation_t *operation,
                               const xyl_sides_t *sides);
 
-/* Points the stages at the buffers of a call like the one that was planned. */
+/* Binds the stages to the buffers of a call like the one that was planned. */
 void xyl_collective_bind(xyl_operation_t *operation,
                          const xylem_coll_args_t *args);
 

@@ -176,8 +176,9 @@ static const xyl_stage_ops_t mirror_ops = {
 
 /* ---- planning ---- */
 
-/* The spec of a stage before all others of the lane, from the user's buffer
- * `user` to `own`, which the stages between use; or behind them, back. */
+/* The spec of a stage at an end of the lane. The first stage copies from the
+ * user's buffer `user` to `own`, which the stages between use; the last stage
+ * copies back. */
 static xyl_stage_spec_t end_spec(const xyl_operation_t *operation,
                                  uint32_t lane, int is_first, xyl_role_t user,
                                  xyl_role_t own)

@@ -16,16 +16,16 @@
 #include "collectives/stages/collective.h"
 
 /* Adds pack stages to a broadcast, after all other stages. A rank with input
- * packs it before those, segment by segment; other ranks unpack behind them.
- * `layout` is the result's, borrowed as long as the operation lives; NULL:
- * plain, and no stage is added. */
+ * packs it before the other stages, segment by segment; other ranks unpack the
+ * result behind them. `layout` is the result's, borrowed as long as the
+ * operation lives; NULL: plain, and no stage is added. */
 xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
                                    const xyl_layout_t *layout);
 
 /* Adds pack stages to a reduction that combines sums of numbers, after all
- * other stages. If those do not take the user's numbers themselves, this rank's
- * `input_count` numbers become sums, and sums become `result_count` numbers (0:
- * this rank has no result). */
+ * other stages. If the other stages do not take the user's numbers themselves,
+ * this rank's `input_count` numbers become sums, and sums become `result_count`
+ * numbers (0: this rank has no result). */
 xylem_status_t xyl_pack_sums_add(xyl_operation_t *operation, size_t input_count,
                                  size_t result_count);
 
@@ -36,8 +36,9 @@ typedef struct xyl_mirrors {
 } xyl_mirrors_t;
 
 /* Adds mirror stages, after all other stages; none if the executor has no
- * mirrors, or if the operation has them already. *later_out says what memory a
- * run that uses the stages has to take; NULL: it is taken at once. */
+ * mirrors, or if the operation has them already. If `later_out` is NULL, the
+ * function takes the memory of the mirrors at once; else a run that uses the
+ * stages takes it for *later_out. */
 xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                                      const xyl_call_t *call,
                                      xyl_mirrors_t *later_out);
@@ -45,7 +46,7 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
 /* The parts of xyl_mirror_stages_add, for a collective that decides in each run
  * whether it has mirrors. A stage lies between a buffer and its mirror; the
  * current run may skip it. Until a run takes the memory of both mirrors and
- * binds the stages, they are bound to an address that none may use. */
+ * binds the stages, they are bound to an address that no stage may use. */
 xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
                                     const xyl_stage_spec_t *spec,
                                     const xyl_extents_t *extents,

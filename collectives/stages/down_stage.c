@@ -108,8 +108,8 @@ static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
     down_take(down_of(stage), index);
 }
 
-/* 1: the stage sends to ranks for which this rank does not wait: it is the
- * root, or there is one lane. With several lanes, a child in one may be the
+/* 1: the stage sends to ranks for which this rank does not wait: this rank is
+ * the root, or there is one lane. With several lanes, a child in one may be the
  * parent in another. */
 static int may_detach(const down_stage_t *down)
 {

@@ -1,11 +1,11 @@
 /* One edge of a tree as one of its two ranks sees it: the window of segments
  * that travel over it. Index i is posted only if i < base + window, on both
- * sides, base being the finished prefix; docs/inside/stages.md, "The window
- * rule", says why.
+ * sides, base being the finished prefix; the reason is in
+ * docs/inside/stages.md, "The window rule".
  *
  * The number of slots is a power of two: a division by any other number costs
- * more than all else that is done with an event. Touched only by the thread
- * that progresses. */
+ * more than all else that is done with an event. Only the progressing thread
+ * touches edges. */
 #pragma once
 
 #include <assert.h>

@@ -17,7 +17,7 @@ static inline uint32_t xyl_exchange_pieces(const xylem_team_t *team)
 
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
  * all segments at its end. The schedule is copied; its peers are ranks of the
- * stage's group. It reads what schedules call SEND, and writes RECV; layouts
+ * stage's group. The stage reads SEND of the schedule, and writes RECV. Layouts
  * are borrowed until the operation is freed. */
 xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       const xyl_stage_spec_t *spec,
@@ -25,10 +25,11 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       const xyl_layouts_t *layouts,
                                       xyl_stage_t **stage_out);
 
-/* For lengths that are known only when the input is there. `trim` is called
- * then, at every start. It writes counts, at most those of the schedule, and
- * offsets to the actions, in the order in which these were added. `arg` is
- * borrowed until the operation is freed. Not for teams on one node. */
+/* Sets a function for lengths that are known only when the input is there. The
+ * stage then calls `trim`, at every start. `trim` writes counts, at most those
+ * of the schedule, and offsets to the actions, in the order in which these were
+ * added. `arg` is borrowed until the operation is freed. A stage of a team on
+ * one node has no such function. */
 typedef void (*xyl_exchange_trim_fn)(const void *arg,
                                      xyl_action_entry_t *actions);
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,

@@ -40,8 +40,9 @@ void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
 
 /* ---- over an edge ---- */
 
-/* A stage whose segments are longer than the operation's numbers them by index,
- * so that as many in a row differ as there are labels. */
+/* If a stage's segments are longer than those of the operation, their labels
+ * follow from their indexes, so that successive segments differ until all
+ * labels are used. */
 static uint32_t label_of(const xyl_stage_t *stage, uint64_t index)
 {
     uint64_t number = stage->grain == 1 ? xyl_stage_segment(stage, index)

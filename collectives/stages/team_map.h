@@ -5,7 +5,8 @@
 #include "runtime/core/team.h"
 #include "trees/topology_tree.h"
 
-/* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
+/* Returns the map of a team, which the first call makes; it belongs to the
+ * team. NULL: no memory. Any thread calls this function. */
 const xyl_topology_map_t *xyl_map_of_team(xylem_team_t *team);
 
 /* Sorts `n` ranks by place: rank i of the map is rank world_ranks[i] of the
@@ -15,8 +16,7 @@ xylem_status_t xyl_map_create(const xyl_peer_t *peers,
                               uint32_t **memory_out,
                               xyl_topology_map_t *map_out);
 
-/* Sets the map of a team that has none yet to one that teams share;
- * borrowed. */
+/* Gives a team that has no map yet a map that teams share; borrowed. */
 void xyl_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
 
 extern const xyl_module_t xyl_team_map_module;

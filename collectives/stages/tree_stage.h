@@ -8,8 +8,8 @@
 #include "collectives/stages/team_map.h"
 
 /* A tree of a group. In a group of only some of the team's ranks a topology
- * tree is k-nomial, because each place has one of these ranks. With a map, each
- * of its levels has the shape. */
+ * tree is k-nomial, because each place has one of these ranks. If there is a
+ * map, the tree has the shape at each level of the map. */
 typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;
@@ -22,7 +22,7 @@ typedef struct xyl_tree_spec {
 xyl_tree_spec_t xyl_edges_tree_of(const xyl_operation_t *operation,
                                   uint32_t root, unsigned half);
 
-/* Stages are added as specs say, except for the group, which is the tree's. */
+/* A stage gets its group from the tree, all else from its spec. */
 
 /* Adds a stage that carries the message from the root to all ranks. Its input
  * comes by segment_ready at the root, elsewhere from the parent. It writes the
@@ -72,8 +72,8 @@ void xyl_edges_reset(xyl_tree_edges_t *edges);
 void xyl_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                       int cancel_parent, int cancel_children);
 
-/* A single edge, whose ranks may change. XYLEM_ERR_NO_MEMORY comes without a
- * text. */
+/* Sets up a single edge, whose ranks may change. If it returns
+ * XYLEM_ERR_NO_MEMORY, the caller stores a text. */
 xylem_status_t xyl_edges_init_one(xyl_edge_t *edge, xyl_stage_t *stage,
                                   uint32_t window, uint32_t limit,
                                   xyl_event_fn handle);

@@ -1,6 +1,6 @@
 /* Up a tree: every segment is combined from this rank's own contribution and
- * its children's, then goes to the parent. docs/inside/stages.md says where and
- * in which order, why no rank waits for ever, and what it means to keep.
+ * its children's, then goes to the parent. See docs/inside/stages.md: "Stages
+ * and lanes" for the order, "The window rule", and "Detaching" for keeping.
  *
  * Index i of a child lies in the child's temporary buffer i % window from the
  * posting of its receive until it is combined. */
@@ -181,7 +181,8 @@ static void send_up(up_stage_t *up)
                        up_address(up, up->partials[index].holder, index));
 }
 
-/* Not during a pause, whose event is still to come. */
+/* Completes the stage if all indexes are finished and no pause is on. The event
+ * of a pause is still to come, so the stage completes after it. */
 static void up_complete(up_stage_t *up)
 {
     if (up->finished == up->stage.count && !up->pause.is_on)
@@ -428,7 +429,7 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 /* 1: only other ranks wait for this stage, and its input lies in memory of the
  * operation. It does not copy input that lies in the user's buffer: every rank
- * would need room for all of its own, which costs more than it wins. */
+ * would need room for all of its input, which costs more than it gains. */
 static int may_detach(const up_stage_t *up)
 {
     return up->edges.has_parent && up->stage.next == NULL &&
@@ -486,8 +487,8 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
 
     up->own = reads;
     up->result = writes;
-    /* Only if nothing else lies in the result, and nothing is combined there
-     * before the first child's segment. */
+    /* Set only if nothing else lies in the result, and nothing is combined
+     * there before the first child's segment. */
     up->first_child_is_direct =
         writes != NULL && reads != writes && up->own_position == 0 &&
         !stage->may_keep &&

@@ -1,5 +1,6 @@
-/* The work that a stage asks of an executor (progress/exec/exec.h). If that
- * works in the call, the stage needs no xyl_work_t, and no memory for any. */
+/* The work that a stage asks of an executor (progress/exec/exec.h). If the
+ * executor works inside the call, the stage needs no xyl_work_t, and no memory
+ * for any. */
 #pragma once
 
 #include "collectives/stages/collective.h"
@@ -15,8 +16,8 @@ static inline xyl_stage_work_t *xyl_stage_work_of(xyl_event_t *event)
     return (xyl_stage_work_t *)(void *)event;
 }
 
-/* An array of `count`, for work that ends with a call of `handle`, which begins
- * with xyl_stage_arrived. *works_out NULL: the executor needs none. */
+/* Makes an array of `count` works. A work ends with a call of `handle`, which
+ * first calls xyl_stage_arrived. *works_out NULL: the executor needs none. */
 xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
                                    xyl_event_fn handle,
                                    xyl_stage_work_t **works_out);
@@ -40,7 +41,7 @@ static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
     return is_done;
 }
 
-/* A pause: a stage leaves work for the next turn, after the net's. */
+/* A pause: a stage leaves work for the next turn, after the net's phase. */
 typedef struct xyl_stage_pause {
     xyl_event_t event; /* first */
     xyl_stage_t *stage;
