@@ -88,8 +88,7 @@ xylem_coll_args_t calibrate_probe_args(const calibrate_probe_t *probe,
         .recv = recv,
         .count = sums ? bytes / sizeof(float) : bytes,
         .type = sums ? XYLEM_FLOAT32 : XYLEM_BYTE,
-        /* Rank 1 of the team is the root if messages come back, or if rank 0
-         * only receives. */
+        /* Messages back, or to rank 0 alone, have rank 1 as their root. */
         .root = probe->kind == CALIBRATE_POST ? 1 : step,
         .segment_bytes = probe->bytes,
         .send_window = probe->window,
