@@ -54,7 +54,8 @@ static void write_copy_in(const xyl_han_t *han, xyl_schedule_t *schedule)
     xyl_han_copy_blocks(han, schedule, han->levels->node, 0);
 }
 
-/* This node's blocks are at their places, unless it has only one rank. */
+/* The blocks of this node are at their places already, unless the node has only
+ * one rank. */
 static void write_copy_out(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     uint32_t node;

@@ -1,7 +1,7 @@
 /* Alltoall(v, w) of short blocks in three steps. The seats of a node share out
- * the nodes: seat s deals with the nodes n for which n mod seats is s. It gets
- * the blocks for these nodes from each seat of its own node, and exchanges one
- * message with each of these nodes. The seats of its node take their blocks
+ * the nodes: seat s deals with the nodes n for which n mod seats is s. Seat s
+ * gets the blocks for these nodes from each seat of its own node, and exchanges
+ * one message with each of these nodes. The seats of its node take their blocks
  * from the messages. A message from node m to node n goes from seat n mod
  * seats(m) to seat m mod seats(n), and has for each seat of m the blocks for
  * the seats of n.
@@ -24,8 +24,8 @@ enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
 enum { MESSAGES_UNDER_WAY = 32 };
 
-/* `blocks` is an upper bound of the blocks that all seats of a node publish,
- * before the exchange as after it. */
+/* `blocks` is an upper bound of the blocks that all seats of a node publish
+ * before the exchange, and of those that they publish after it. */
 int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
                           uint64_t block_bytes)
 {
@@ -132,8 +132,8 @@ static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                         xyl_position_of(XYL_BUFFER_INPUT, seat, from), bytes);
 }
 
-/* Where the message for a node lies before the exchange. That for this node
- * stays here, so it lies where messages that have come do. */
+/* Where the message for a node lies before the exchange. The message for this
+ * node itself is not sent, so it lies among the messages that have come. */
 static uint64_t outgoing_at(const xyl_han_t *han, uint32_t node,
                             uint64_t message)
 {
@@ -182,7 +182,8 @@ static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
     }
 }
 
-/* Each seat reads from itself first, so that no two begin with the same one. */
+/* Each seat reads from itself first, so that no two seats begin with the same
+ * seat. */
 static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 {
     int is_out = stage->number == HAND_OUT;
@@ -260,8 +261,8 @@ static void add_within_node(xyl_han_t *han, uint32_t number)
 
 /* ---- between nodes ---- */
 
-/* All seats post sends and receives in the same order of nodes. So the first of
- * all messages that are left is posted on both sides. */
+/* All seats post sends and receives in the same order of nodes. So the first
+ * message that is left, in this order, is posted on both sides. */
 static void write_exchange(const xyl_han_t *han, xyl_schedule_t *schedule)
 {
     const xyl_levels_t *levels = han->levels;

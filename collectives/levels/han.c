@@ -46,7 +46,7 @@ static void choose_lane_leaders(xyl_han_t *han)
 /* ---- stages of one lane ---- */
 
 enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
-enum { SHARED_CORES_LONGER = 100 /* times the wait before a rank asks */ };
+enum { SHARED_CORES_LONGER = 100 /* factor on the wait before a rank asks */ };
 
 /* Stages within nodes and stages between them may have different segments. */
 static xyl_stage_spec_t lane_spec(const xyl_han_t *han, uint32_t number,
@@ -81,8 +81,8 @@ static xyl_role_t lane_result(const xyl_han_t *han)
     return XYL_ROLE_RESULT;
 }
 
-/* Adds a stage through memory. NULL: none, because the node has no memory for
- * it, or is to go by messages. */
+/* Adds a stage through memory. NULL: there is none, because the node has no
+ * memory for it, or its ranks are to send messages. */
 static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
                                   const xyl_algorithm_t *algorithm,
                                   int has_relay, const xyl_stage_spec_t *spec)
@@ -128,7 +128,7 @@ static void add_within(xyl_han_t *han, xylem_coll_t coll,
                       : xyl_up_stage_add(han->operation, spec, &tree);
 }
 
-/* `reads`: this seat's contribution. */
+/* `reads`: the role of the buffer with this seat's contribution. */
 static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes =
@@ -166,7 +166,7 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
                                         : xyl_levels_switches(han->levels)};
 }
 
-/* `reads`: the leader's contribution. */
+/* `reads`: the role of the buffer with the leader's contribution. */
 static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes = han->leaders.rank == han->net_root ? lane_result(han)
@@ -250,9 +250,9 @@ static uint64_t wait_ns(const xyl_han_t *han)
     return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
 }
 
-/* How many seats come before this one in dealing with the net; 0: it leads.
- * XYL_RELAY_SEATS or more: it has no relay. A seat stands by only if its
- * operation can detach, as its relay outlives its call. */
+/* How many seats precede this seat as leader or stand-by; 0: this seat leads.
+ * XYL_RELAY_SEATS or more: this seat has no relay. A seat stands by only if its
+ * operation can detach, because its relay outlives its call. */
 static uint32_t place_in_line(const xyl_han_t *han)
 {
     uint32_t seats = han->seats.size;
@@ -349,7 +349,7 @@ static int leads_any(const xyl_han_t *han)
     return han->seats.size > 1 && han->levels->seat < han->choice->leaders;
 }
 
-/* The bytes from the first lane that this seat leads to the last. */
+/* The bytes of all lanes from the first to the last that this seat leads. */
 typedef struct part {
     uint64_t next; /* where the next lane begins */
     uint64_t from, end;
@@ -368,7 +368,8 @@ static void part_add_lane(part_t *part, const xyl_han_t *han)
 }
 
 /* A leader that is not the root combines its part in scratch memory. `scratch`
- * points before that, as stages add a segment's offset in the message. */
+ * points as far before that memory as the part begins in the message, because
+ * stages add a segment's offset in the message. */
 static void make_memory_of(xyl_han_t *han, const part_t *part)
 {
     if (part->end == 0)

@@ -23,8 +23,8 @@ typedef struct xyl_han_blocks {
     uint64_t *counts, *places;
 } xyl_han_blocks_t;
 
-/* The operation that this rank composes. Functions that add to it return no
- * error: `status` keeps the first one, and nothing is added after it. */
+/* The operation that this rank composes. Functions that add stages return no
+ * error: `status` keeps the first error, and no stage is added after it. */
 typedef struct xyl_han {
     xylem_status_t status;
     xyl_operation_t *operation;
@@ -44,14 +44,14 @@ typedef struct xyl_han {
     xyl_problem_t problem;  /* the call's */
     xyl_han_blocks_t nodes; /* once xyl_han_find_nodes has found them */
     const void *arg;        /* for the collective's own functions */
-    uint32_t root; /* of the team; XYL_HAN_NO_ROOT: all get the result */
+    uint32_t root; /* a team rank; XYL_HAN_NO_ROOT: all get the result */
     /* Only if segments move: */
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* the seat that is the root of the node's stage */
     xyl_stage_t *beside; /* node stage of the last relayed lane; NULL: none */
     /* Only if choice->on_gpus does the levels within this node: */
     xyl_han_net_t *nets; /* [lanes] */
-    void *level;         /* from its level->begin to its level->end */
+    void *level;         /* state of on_gpus from level->begin to level->end */
 } xyl_han_t;
 
 #define XYL_HAN_NO_ROOT UINT32_MAX
@@ -67,7 +67,7 @@ xyl_han_choose(const xyl_han_t *han, uint32_t level,
                                        problem, bytes, radix_out);
 }
 
-/* Sets han->seats to the ranks of this node. */
+/* Sets han->seats to the team's ranks on this node. */
 void xyl_han_find_seats(xyl_han_t *han);
 
 /* Chooses the lane's leaders: on each node the seat `turn` modulo the node's
@@ -86,8 +86,8 @@ static inline int xyl_han_is_alone(const xyl_han_t *han)
     return han->seats.size == 1;
 }
 
-/* 1: this rank takes part between nodes. The only rank of the only node does,
- * too, so that its operation completes. */
+/* 1: this rank takes part between nodes. So does the only rank of the only
+ * node, so that its operation has a stage and completes. */
 static inline int xyl_han_is_in_net(const xyl_han_t *han)
 {
     return xyl_han_leads(han) &&
@@ -111,12 +111,13 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
 /* An array for planning, in the operation's arena; NULL: no memory. */
 uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count);
 
-/* [seats] this node's blocks, with their places among all blocks, in arrays as
- * above. 0: no memory. */
+/* Finds the lengths and the places of this node's blocks, [seats], in arrays of
+ * xyl_han_array. 0: no memory. */
 int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
 
-/* Finds han->nodes: [nodes] the blocks of each node together, in node order;
- * places[nodes] is the end of the last. 0: no memory. */
+/* Finds han->nodes, [nodes]: length and place of the blocks of each node
+ * together, in node order; places[nodes] is the end of the last. 0: no memory.
+ */
 int xyl_han_find_nodes(xyl_han_t *han);
 
 /* Writes copies of a node's blocks from SEND to RECV: if `out`, from node order
@@ -124,21 +125,22 @@ int xyl_han_find_nodes(xyl_han_t *han);
 void xyl_han_copy_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
                          uint32_t node, int out);
 
-/* Allocate a buffer of the operation. Each is called at most once. Scratch is
- * memory that GPUs reach, too, if they may do the levels within this node. */
+/* Allocate a buffer of the operation. Each function is called at most once.
+ * GPUs reach scratch memory, too, if they may do the levels within this node.
+ */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);
 
 /* ---- stages ---- */
 
 /* A stage of a lane has the same number on all ranks, even if a rank lacks
- * other stages. Numbers are less than: */
+ * other stages. Numbers are less than XYL_HAN_STAGES. */
 enum { XYL_HAN_STAGES = 4 };
 
 typedef struct xyl_han_stage {
     uint32_t number;
     xyl_role_t reads, writes;  /* the stage's SEND and RECV */
-    uint64_t send_at, recv_at; /* offsets in the two; in elements */
+    uint64_t send_at, recv_at; /* offsets in SEND and RECV; in elements */
     /* 1: the stage does not wait for the stage before it, unless the user has a
      * callback for segments or the operation is mirrored. */
     int is_apart;
@@ -176,10 +178,11 @@ typedef void (*xyl_han_write_fn)(const xyl_han_t *han,
 void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
                          const xyl_han_stage_t *stage);
 
-/* The stage that was added last is the lane's between nodes. */
+/* Notes that the stage that was added last is a stage of the lane between
+ * nodes. */
 void xyl_han_note_net(const xyl_han_t *han);
 
-/* Adds an algorithm's schedule among the leaders, and notes it. */
+/* Adds an algorithm's schedule among the leaders, and notes the stage. */
 void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                      const xyl_problem_t *problem,
                      const xyl_han_stage_t *stage);
@@ -189,7 +192,8 @@ void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
                       const xyl_problem_t *problem,
                       const xyl_han_stage_t *stage);
 
-/* Add, before the stages of all lanes and behind them, those of the algorithm
- * that runs the levels within this node on GPUs, if there is one. */
+/* Add stages of the algorithm that runs the levels within this node on GPUs, if
+ * there is one: level_begin before the stages of all lanes, level_end behind
+ * them. */
 void xyl_han_level_begin(xyl_han_t *han);
 void xyl_han_level_end(xyl_han_t *han, const xyl_call_t *call);

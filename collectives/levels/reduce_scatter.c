@@ -11,9 +11,10 @@ enum { REDUCE, SORT, NET, SCATTER };
 
 /* ---- buffers ---- */
 
-/* The leader's buffers: SCRATCH for the node's sum, and for the result behind
- * it; or SPARE for the sorted vector, and SCRATCH for the result, too. A node's
- * only rank has its vector in INPUT, and writes RESULT. */
+/* A leader has the node's sum in SCRATCH. If ranks fill node after node, the
+ * result lies behind the sum. Otherwise the sorted vector lies in SPARE, and
+ * the result takes the place of the sum. The only rank of a node has its vector
+ * in INPUT, and its result in RESULT. */
 
 static int is_node_order(const xyl_han_t *han)
 {
@@ -25,13 +26,13 @@ static xyl_role_t sum_role(const xyl_han_t *han)
     return xyl_han_is_alone(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
 }
 
-/* What the net reads. */
+/* The role of the vector that the leaders' stage reads. */
 static xyl_role_t vector_role(const xyl_han_t *han)
 {
     return is_node_order(han) ? sum_role(han) : XYL_ROLE_SPARE;
 }
 
-/* Where the net writes. */
+/* The role of the buffer to which the leaders' stage writes. */
 static xyl_role_t result_role(const xyl_han_t *han)
 {
     return xyl_han_is_alone(han) ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
@@ -42,7 +43,7 @@ static uint64_t total_of(const xyl_han_t *han)
     return han->nodes.places[han->levels->nodes];
 }
 
-/* Where the result begins, in elements. */
+/* The offset of the result in that buffer, in elements. */
 static uint64_t result_at(const xyl_han_t *han)
 {
     return is_node_order(han) && !xyl_han_is_alone(han) ? total_of(han) : 0;

@@ -45,7 +45,8 @@ static void word_heard(xyl_event_t *event)
     xyl_relay_check(relay);
 }
 
-/* Tells the parent of the next piece that is here; one message at a time. */
+/* Tells the parent that the next piece is here; one message is under way at a
+ * time. */
 static void word_say(xyl_relay_t *relay)
 {
     xyl_relay_word_t *word = &relay->own;
@@ -157,7 +158,7 @@ static void relay_open(xyl_relay_t *relay, uint64_t end)
 }
 
 /* The gate of the node's stage, called while `piece` has a window. 1: the piece
- * may give it back. */
+ * may give the window back. */
 static int window_may_go(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_relay_t *relay = arg;

@@ -15,9 +15,9 @@ typedef struct xyl_relay_spec {
     xyl_tree_spec_t tree; /* between leaders */
     const xyl_levels_t *levels;
     uint32_t lane;     /* of the operation */
-    uint32_t place;    /* 0: it leads; else how many seats precede it */
+    uint32_t place;    /* 0: this seat leads; else how many seats precede it */
     xyl_stage_t *node; /* runs a xyl_relay_program; NULL: no windows */
-    uint64_t wait_ns;  /* to wait per place, before it asks; 0: never */
+    uint64_t wait_ns;  /* wait per place before a question; 0: never */
 } xyl_relay_spec_t;
 
 /* Adds a relay behind the node's stage, for a lane that is not empty. The relay

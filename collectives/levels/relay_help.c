@@ -9,8 +9,8 @@
 #include "runtime/core/context.h"
 
 enum {
-    GAPS = 4,   /* between segments, after which one is missing */
-    SOONER = 4, /* if the call before needed help */
+    GAPS = 4,   /* gaps between segments, after which a segment is missing */
+    SOONER = 4, /* divides the wait if the call before needed help */
     /* The wait before a question doubles until it is LONGEST_NS or more, as it
      * may be long before any rank has the segment. A rank asks at most
      * ASKED_MAX times in vain. */
@@ -20,7 +20,7 @@ enum {
 
 #define NO_RANK UINT32_MAX
 
-/* The words of relays to one another: */
+/* The words that relays say to one another: */
 typedef enum word {
     MISSING, /* I lack the segments from `index` on */
     OFFER,   /* I can send them */
@@ -31,7 +31,7 @@ typedef enum word {
 /* The content of `said` of a notice. */
 typedef struct saying {
     uint32_t word;
-    uint32_t rank; /* of the team, that says it */
+    uint32_t rank; /* the rank in the team that says the word */
     uint64_t index;
 } saying_t;
 _Static_assert(sizeof(saying_t) <=
@@ -150,7 +150,8 @@ static void timer_start(xyl_relay_t *relay)
                         xyl_clock_now(engine->clock) + relay->wait_ns);
 }
 
-/* 1: the timer fired late, so this rank first looks at what came; only once. */
+/* 1: the timer fired late, so this rank first looks at the segments that came;
+ * only once. */
 static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
 {
     relay->looks = !relay->looks && late_ns >= relay->spec.wait_ns;
@@ -181,7 +182,7 @@ static void look_for_missing(xyl_timer_t *timer, uint64_t now_ns)
 
 /* ---- notices ---- */
 
-/* The edge with that rank; NO_RANK: one that is free. NULL: there is none. */
+/* The edge with that rank; for NO_RANK, a free edge. NULL: there is none. */
 static xyl_aside_t *aside_find(xyl_aside_t *asides, uint32_t count,
                                uint32_t rank)
 {

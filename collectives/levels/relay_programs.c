@@ -1,8 +1,8 @@
 #include "collectives/levels/relay.h"
 #include "collectives/node/programs/parts.h"
 
-/* The root's input is not read where it lies, as it is sent on from the window.
- * A seat with a relay has a gate. */
+/* The root's input is copied into the window, not read where it lies, because
+ * it is sent on from the window. A seat with a relay has a gate. */
 static void write_segments(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {

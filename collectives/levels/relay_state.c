@@ -87,8 +87,9 @@ void xyl_relay_stop_asking(xyl_relay_t *relay)
     xyl_notice_leave(&relay->reader);
 }
 
-/* Once all segments are emitted: completes the stage if others need none of
- * them any more; else, if windows hold the segments, releases it. */
+/* Does nothing before all segments are emitted. Then completes the stage if
+ * other ranks need no segment any more; else releases it, if windows hold the
+ * segments. */
 void xyl_relay_check(xyl_relay_t *relay)
 {
     if (relay->emitted != relay->stage.count || relay->stage.is_complete)

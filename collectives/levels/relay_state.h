@@ -1,5 +1,5 @@
-/* The state of a relay, and what its two halves have in common. relay.c is the
- * stage; relay_help.c moves segments beside the tree, past leaders that are
+/* The state of a relay, and the functions that its two halves share. relay.c is
+ * the stage; relay_help.c moves segments beside the tree, past leaders that are
  * late (docs/inside/levels.md, "A late leader"). */
 #pragma once
 
@@ -16,13 +16,14 @@ enum {
 
 typedef struct xyl_relay xyl_relay_t;
 
-/* By this a leader tells its parent in the tree of each piece that it has. */
+/* A message by which a leader tells its parent in the tree of each piece that
+ * it has. */
 typedef struct xyl_relay_word {
     xyl_event_t event; /* first */
     xyl_relay_t *relay;
     uint32_t child; /* its index in `edges` */
     int is_posted;
-    uint64_t pieces; /* told of so far */
+    uint64_t pieces; /* number told so far */
 } xyl_relay_word_t;
 
 /* An edge for segments that go, or come, beside the tree. */
@@ -40,19 +41,19 @@ struct xyl_relay {
     xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
     xyl_relay_word_t own;    /* to the parent */
     xyl_relay_word_t *words; /* of the children, as in `edges` */
-    /* These members are set anew in each run, if nothing else is said: */
+    /* These members are set anew in each run, unless marked as kept: */
     uint64_t *ready; /* indexes that can be sent from here */
-    uint64_t open;   /* there is a place for indexes below */
+    uint64_t open;   /* indexes below it have a place */
     uint64_t arrived, emitted, passed /* pieces that are let go */;
     uint64_t seen;    /* `arrived` when the timer was started */
     uint64_t wait_ns; /* of the timer; longer after each question */
     int asks;         /* 1: it has asked, and takes the next offer */
     int looks;        /* the timer fired late; see looks_first */
     uint64_t beats_seen, beats_answered; /* of the leader, at the last look */
-    uint32_t asked;                      /* questions since a segment came */
+    uint32_t asked; /* questions since the last segment came */
     uint32_t helpers_used;
-    uint64_t first_ns; /* when the first index had come */
-    uint64_t gap_ns;   /* kept: between two, a mean over recent runs */
+    uint64_t first_ns; /* time when the first index had come */
+    uint64_t gap_ns;   /* kept: mean time between two in recent runs */
     xyl_timer_t timer;
     xyl_notice_reader_t reader;
 };
@@ -67,7 +68,7 @@ static inline int xyl_relay_leads(const xyl_relay_t *relay)
     return relay->spec.place == 0;
 }
 
-/* Has the engine look at gates again, which may be open now. */
+/* Makes the engine look at gates again, because they may be open now. */
 static inline void xyl_relay_moved(const xyl_relay_t *relay)
 {
     xyl_relay_context(relay)->engine.polled++;
@@ -84,15 +85,16 @@ static inline char *xyl_relay_place(const xyl_relay_t *relay, uint64_t index)
  * from a rank that helps. */
 void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge);
 void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge);
-/* Completes or releases the stage if it is time to. */
+/* Completes or releases the stage if no more is to be done for that; see
+ * relay_state.c. */
 void xyl_relay_check(xyl_relay_t *relay);
 /* 1: a piece is in the window. */
 int xyl_relay_has_piece(const xyl_relay_t *relay, uint64_t piece);
 /* 1: no other rank needs this rank's piece any more. */
 int xyl_relay_is_past(const xyl_relay_t *relay, uint64_t piece);
-/* Behind the last segment of a piece. */
+/* The index behind the last segment of a piece. */
 uint64_t xyl_relay_piece_end(const xyl_relay_t *relay, uint64_t piece);
-/* This rank asks no other any more, and hears no question. */
+/* From now on this rank asks no other rank, and hears no question. */
 void xyl_relay_stop_asking(xyl_relay_t *relay);
 
 /* ---- relay_help.c: segments that go beside the tree ---- */
@@ -105,5 +107,5 @@ void xyl_relay_help_cancel(xyl_relay_t *relay);
 void xyl_relay_help_arrived(xyl_relay_t *relay);
 void xyl_relay_help_send(xyl_relay_t *relay);
 void xyl_relay_help_receive(xyl_relay_t *relay);
-/* If this rank leads: shows the seats that stand by that it is alive. */
+/* Shows the stand-bys that this rank is alive, if it leads. */
 void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index);

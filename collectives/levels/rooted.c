@@ -42,7 +42,7 @@ static int is_v_form(const xyl_han_t *han)
 
 /* ---- which blocks are in a bundle ---- */
 
-/* 1 when a team's nodes have the memory that the v forms need; equal on all
+/* 1: the nodes of the team have the memory that the v forms need; equal on all
  * ranks. */
 static int has_room_for_slots(const xyl_han_t *han)
 {
@@ -72,7 +72,7 @@ static int is_bundled(const xyl_han_t *han, uint32_t node, uint64_t bytes)
                                bytes <= slot_bytes(han, node));
 }
 
-/* This rank's bytes in its node's bundle; not for the root's node. */
+/* This rank's bytes in its node's bundle. The root's node has no bundle. */
 static uint64_t own_bundled(const xyl_han_t *han)
 {
     uint64_t own = han->problem.count;
@@ -275,7 +275,7 @@ static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
         bytes += lengths->told[seat];
     }
     message->count = bytes;
-    if (bytes == 0) /* both sides leave it out */
+    if (bytes == 0) /* both sides leave the message out */
         message->kind = XYL_ACTION_NOTHING;
     else
         message->kind = lengths->is_scatter ? XYL_ACTION_RECV : XYL_ACTION_SEND;
@@ -283,8 +283,8 @@ static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
 
 /* ---- stages between nodes ---- */
 
-/* The radix of a tree of leaders; 0: bundles go straight. A tree is for nodes
- * of one size whose blocks lie together. */
+/* The radix of a tree of leaders; 0: bundles go straight. There is a tree only
+ * if all nodes have equally many ranks and their blocks lie together. */
 static uint32_t tree_radix(const xyl_han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
@@ -312,8 +312,9 @@ static void add_tree(xyl_han_t *han, uint32_t radix,
     xyl_han_add_net(han, &xyl_algorithm_blocks_knomial, &problem, stage);
 }
 
-/* Adds the stage between nodes: of the root; of a leader elsewhere, with the
- * blocks in SCRATCH unless it is alone; or of a rank with a long block. */
+/* Adds the stage between nodes: that of the root, that of a leader of another
+ * node, or that of a rank with a long block. The leader has its node's blocks
+ * in SCRATCH, unless it is alone on the node. */
 static void add_between(xyl_han_t *han)
 {
     int is_root = xyl_han_is_root(han);
@@ -429,8 +430,9 @@ static void add_telling(xyl_han_t *han, const lengths_t *lengths)
     xyl_node_program_fini(&program);
 }
 
-/* Makes the leader's slots. They are not from the arena: most of them are never
- * touched, and a plan is kept for its next call only if its arena is small. */
+/* Makes the leader's slots. They do not lie in the arena: most of their memory
+ * is never touched, and a plan is kept for the next call only if its arena is
+ * small. */
 static const lengths_t *make_slots(xyl_han_t *han)
 {
     xyl_operation_t *operation = han->operation;

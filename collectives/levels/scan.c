@@ -1,7 +1,8 @@
 /* Scan and exscan in levels, if ranks fill node after node. The ranks of a node
- * scan their vectors; so its last rank, the leader, has the node's sum. By
- * their exscan each leader gets the sum of the nodes before its own. It hands
- * this on within its node, and every rank puts it in front.
+ * scan their vectors; so the last rank of the node, the leader, has the node's
+ * sum. By an exscan of the leaders each leader gets the sum of the nodes before
+ * its own. It hands this sum on within its node, and every rank combines it
+ * with its own result, in front.
  *
  *   node scan ──▶ (sum) ──▶ exscan ──▶ node bcast ──▶ combine
  *

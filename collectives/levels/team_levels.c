@@ -43,7 +43,7 @@ static void sort_by_node(const xylem_team_t *team, const uint32_t *number,
     }
     for (i = 0; levels->order != NULL && i < team->size; i++)
         levels->order[starts[number[node_of_rank(team, i)]]++] = i;
-    /* Each start is now the next one's. */
+    /* Each start is now the start of the next node. */
     for (node = levels->nodes; levels->order != NULL && node > 0; node--)
         starts[node] = starts[node - 1];
     if (levels->order != NULL)
@@ -159,7 +159,7 @@ static xyl_levels_t *levels_create(const xylem_team_t *team)
     return NULL;
 }
 
-/* A team's levels; NULL until they are needed; under the team's lock. */
+/* A team's levels, under the team's lock; NULL until they are needed. */
 static xyl_levels_t **levels_of(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_LEVELS];

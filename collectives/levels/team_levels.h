@@ -16,12 +16,13 @@ typedef struct xyl_levels {
     uint32_t *starts; /* [nodes + 1] in `order` */
     uint32_t *helped; /* bits: lanes that needed help; progressing thread */
     uint32_t *order;  /* [ranks] node after node; NULL: the order of ranks */
-    /* The nodes' switches; `ranks` is 0 if trees cannot gain by switches. */
+    /* The nodes' switches; map.ranks is 0 if trees cannot gain by switches. */
     xyl_topology_map_t map;
     uint32_t *map_memory;
 } xyl_levels_t;
 
-/* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
+/* Returns the levels of a team, which the first call makes; they belong to the
+ * team. NULL: no memory. Any thread calls this function. */
 const xyl_levels_t *xyl_levels_of_team(xylem_team_t *team);
 extern const xyl_module_t xyl_team_levels_module;
 
@@ -38,7 +39,7 @@ xyl_levels_switches(const xyl_levels_t *levels)
     return levels->map.ranks != 0 ? &levels->map : NULL;
 }
 
-/* The rank in the team. */
+/* The team's rank at a seat of a node. */
 static inline uint32_t xyl_levels_rank(const xyl_levels_t *levels,
                                        uint32_t node, uint32_t seat)
 {
