@@ -51,7 +51,6 @@ static xylem_status_t peer_open(const xyl_cuda_library_t *library,
     return XYLEM_OK;
 }
 
-/* Closes the memory that has been opened. */
 static void peers_close(const xyl_cuda_library_t *library, int device,
                         const xylem_device_peers_t *peers)
 {

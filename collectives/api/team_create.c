@@ -36,7 +36,6 @@ typedef struct team_request {
     xylem_team_t **team_out;
 } team_request_t;
 
-/* For qsort. */
 static int compare_rows(const void *a, const void *b)
 {
     const row_t *x = a, *y = b;

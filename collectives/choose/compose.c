@@ -148,7 +148,7 @@ static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
     return status;
 }
 
-/* Schedules limit the number of segments as trees do. */
+/* Refuses segments that are too many for a schedule, as trees do. */
 static xylem_status_t segments_check(const xyl_operation_t *operation,
                                      size_t segment_bytes)
 {

@@ -12,7 +12,6 @@ typedef struct xyl_rules {
     size_t count;
 } xyl_rules_t;
 
-/* The built-in table. */
 extern const xyl_rules_t xyl_rules_builtin;
 extern const xyl_limits_t xyl_limits_builtin;
 

@@ -166,7 +166,7 @@ static xylem_status_t resolve_blocks(xyl_call_t *call, int are_sent,
     return XYLEM_OK;
 }
 
-/* Each block is sent from where a received one goes. */
+/* In place, the block for a rank lies where the block from that rank goes. */
 static void blocks_send_in_place(xyl_call_t *call)
 {
     call->problem.send_counts = call->problem.recv_counts;

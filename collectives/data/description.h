@@ -204,7 +204,6 @@ static inline int xyl_args_is_root(const xylem_coll_args_t *args, uint32_t rank)
     return xyl_coll_traits(args->coll)->has_root && rank == args->root;
 }
 
-/* 1: a rank sends, or receives, in a call. */
 static inline int xyl_args_sends(const xylem_coll_args_t *args, int is_root)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
@@ -311,7 +310,6 @@ static inline void xyl_arrays_leave_out(xylem_coll_args_t *args, int is_root)
             xyl_array_set(array, args, NULL);
 }
 
-/* 1: a collective has arrays. */
 static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 {
     return xyl_coll_varies(coll);

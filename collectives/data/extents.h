@@ -24,6 +24,5 @@ uint32_t xyl_extents_most(const xyl_call_t *call);
  * place is that of the result. `runs`: room for xyl_extents_most. */
 void xyl_extents_of_input(const xyl_call_t *call, xyl_run_t *runs,
                           xyl_extents_t *extents_out);
-/* The extents of the rank's result. */
 void xyl_extents_of_result(const xyl_call_t *call, xyl_run_t *runs,
                            xyl_extents_t *extents_out);

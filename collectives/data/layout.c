@@ -62,7 +62,6 @@ static void copy_short(side_t to, side_t from, uint64_t count, size_t bytes)
         EACH_PIECE(*t = *f);
 }
 
-/* Moves `count` pieces of `bytes` bytes each. */
 static void copy_strided(side_t to, side_t from, uint64_t count, size_t bytes)
 {
     uint64_t i;

@@ -63,7 +63,6 @@ static inline const xyl_tuned_t *xyl_tuned_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_TUNING];
 }
 
-/* The limits of a context. */
 static inline const xyl_limits_t *xyl_limits_of(const xylem_context_t *context)
 {
     return xyl_tuned_of(context)->limits;

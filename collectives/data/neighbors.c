@@ -49,7 +49,7 @@ static int edges_have_own(const xyl_neighbor_list_t *edges)
     return edges->known != 0 && edges->sorted[0].step == 0;
 }
 
-/* Finds the bytes of a block that arrives. */
+/* Finds the bytes of each received block. */
 static xylem_status_t received_find(const xyl_problem_t *problem,
                                     xyl_neighbors_t *neighbors)
 {

@@ -4,7 +4,8 @@
  * between memories of GPUs (IPC), and through pinned memory of the node
  * (host-staged). A directory (directory.h) says which rank copies how:
  *
- *   cuda_static:K   the K ranks behind the leader go host-staged; 0: none
+ *   cuda_static:K   the K ranks behind the leader copy host-staged; without
+ *                   K no rank does
  *   cuda_dynamic    the leader assigns mechanisms by how soon they end copies
  *
  * The leader is the root, or rank 0; it uses neither mechanism. Its kernel

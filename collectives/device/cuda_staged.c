@@ -45,7 +45,6 @@ static uint32_t rank_at(const xyl_device_plan_t *plan, uint32_t place)
     return (first_of(plan) + place) % plan->problem.ranks;
 }
 
-/* The leader of a rank's group. */
 static uint32_t leader_of(const xyl_device_plan_t *plan, grouping_t grouping,
                           uint32_t rank)
 {

@@ -104,7 +104,6 @@ static uint64_t step_chunks(const xyl_directory_run_t *run)
     return (step_bytes(run) + chunk - 1) / chunk;
 }
 
-/* The mechanism of a rank in Static. */
 static xyl_copy_mechanism_t static_mechanism(const xyl_directory_t *directory,
                                              const xyl_directory_call_t *call,
                                              uint32_t rank)

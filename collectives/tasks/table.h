@@ -265,7 +265,6 @@ void xyl_task_answered(xylem_tasks_t *tasks, uint32_t rank,
                        const xyl_task_answer_t *answer);
 /* Ends all calls under way with the team's status. */
 void xyl_task_calls_fail(xylem_tasks_t *tasks);
-/* Releases the kept calls. */
 void xyl_task_calls_release(xylem_tasks_t *tasks);
 
 /* serve.c */
