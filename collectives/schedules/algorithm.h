@@ -1,6 +1,6 @@
-/* Shared by the writers of schedules. A schedule says which rank sends which
- * elements to which rank in a collective; pure functions of the problem write
- * schedules, one file each in collectives/schedules/. */
+/* Helpers of the functions that write schedules. A schedule has the actions of
+ * one rank in a collective. Each algorithm is a pure function of the problem,
+ * in a file of its own. */
 #pragma once
 
 #include "collectives/data/algorithm.h"
@@ -8,9 +8,9 @@
 #include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"
 
-/* The most numbers of the form digit * radix^i, for the largest radix and 2^32
- * ranks: distances, or children in a k-nomial tree. Smaller radices have
- * fewer. */
+/* A bound on how many numbers below 2^32 have the form digit * radix^i, for the
+ * largest radix; smaller radices have fewer. These numbers are distances
+ * between ranks, or children in a k-nomial tree. */
 enum { XYL_DISTANCES_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
 
 /* Elements of a segment of a message, or block, of `count`: as many as the
@@ -43,7 +43,8 @@ static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
 }
 
 /* Puts this rank's block of an allgather(v) into its place of RECV. Returns the
- * action after which it is there; *own_out: where it lies from the start. */
+ * action after which the block is there. *own_out: where the block lies from
+ * the start. */
 static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
                                          xyl_schedule_t *schedule,
                                          xyl_position_t *own_out)
@@ -80,10 +81,10 @@ xyl_reduce_in_order(xyl_schedule_t *schedule, int theirs_are_lower,
                                                   theirs, count, after);
 }
 
-/* Places in the subtree of `place` in a k-nomial tree (trees/knomial.c) of
- * places counted from the root. A subtree is a range of places, from its own
- * place on, so its blocks lie together, but for the step from the last rank to
- * rank 0. */
+/* How many places the subtree of `place` has in a k-nomial tree
+ * (trees/knomial.c); places are counted from the root. A subtree is a range of
+ * places that begins with `place`. So its blocks lie together, except for the
+ * step from the last rank to rank 0. */
 static inline uint64_t xyl_knomial_span(uint64_t place, uint64_t places,
                                         uint32_t radix)
 {

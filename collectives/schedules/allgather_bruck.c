@@ -1,11 +1,11 @@
 /* Allgather(v): in the round of distance d, a power of the radix, every rank
  * has the blocks of itself and the d - 1 ranks after it. It sends these blocks
- * to the radix - 1 ranks that are 1, 2, ... times d before it, except those
- * that a rank has already. Any number of ranks; for short blocks.
+ * to the radix - 1 ranks that are 1, 2, ... times d before it, without the
+ * blocks that the receiver has already. Any number of ranks; for short blocks.
  *
- * The temporary buffer keeps the blocks from the rank's own on: they are sent
- * from there, and copied to their places as they arrive. Blocks of the last
- * round are not sent on: they are received in their places if these lie
+ * The temporary buffer keeps the blocks, from the rank's own block on. They are
+ * sent from there, and copied to their places as they arrive. Blocks of the
+ * last round are not sent on: they are received in their places if these lie
  * together.
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
@@ -18,10 +18,10 @@
 
 typedef struct bruck {
     xyl_blocks_t blocks;
-    uint64_t last;       /* distance of the last round; so many are kept */
+    uint64_t last; /* distance of the last round; so many blocks are kept */
     xyl_position_t kept; /* the own block and those after it */
-    /* The first reached[i] kept elements are there when ready[i] is finished; a
-     * step for each arrival. */
+    /* The first reached[i] kept elements are there when ready[i] is finished.
+     * Each arrival adds an entry; `steps` counts them. */
     uint32_t steps;
     uint64_t reached[XYL_DISTANCES_MAX + 1];
     xyl_action_t ready[XYL_DISTANCES_MAX + 1];
@@ -108,7 +108,7 @@ static void receive(bruck_t *bruck, uint64_t distance, uint32_t label,
     reach(bruck, distance + number, recv);
 }
 
-/* Blocks that a message over so many ranks carries in the round of
+/* How many blocks a message carries that goes `over` ranks in the round of
  * `distance`. */
 static uint64_t number_over(const bruck_t *bruck, uint64_t over,
                             uint64_t distance)

@@ -1,6 +1,8 @@
-/* Allgather(v): ranks exchange their blocks in pairs. Then each rank exchanges
- * with its two neighbours in turn the two blocks that it got last: half as many
- * rounds as the ring takes. For an even number of ranks and long blocks.
+/* Allgather(v): ranks exchange their blocks in pairs. Then each rank sends its
+ * two neighbours, in turn, the two blocks that it got last, and gets two from
+ * them. That takes half as many rounds as the ring. For an even number of ranks
+ * and long blocks.
+ *
  * Chen, Zhang, Zhang, Yuan, Performance evaluation of allgather algorithms on
  * terascale Linux cluster with fast Ethernet, 2005. */
 

@@ -1,7 +1,8 @@
 /* Allgather(v): in round i ranks that differ in bit i exchange all the blocks
- * they have. Each rank beyond the largest power of two first gives its block to
- * its even neighbour, which hands it each block as soon as that arrives. For
+ * they have. Each rank that stands back (fold.h) first gives its block to its
+ * even neighbour, which hands on each block as soon as the block arrives. For
  * short and middle blocks.
+ *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.1. */
 
@@ -10,7 +11,8 @@
 
 enum { LABEL_FOLD, LABEL_ROUND };
 
-/* Ranks [first, end): a place has their blocks before the round of `bit`. */
+/* Finds ranks [first, end), whose blocks a place has before the round of `bit`.
+ */
 static void group(const xyl_fold_t *fold, uint32_t place, uint32_t bit,
                   uint32_t *first, uint32_t *end)
 {

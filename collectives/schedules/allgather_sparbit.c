@@ -1,7 +1,7 @@
 /* Allgather(v): every block goes down a binomial tree of its own, over the
- * longest distance first: log2 rounds of messages of one block each, which
- * land where they belong. Ranks far apart exchange few blocks, near ones many.
- * A block goes on as soon as it is there.
+ * longest distance first. There are log2 rounds. Each message has one block,
+ * and is received in the block's place. Ranks that are far apart exchange few
+ * blocks, near ranks many. A block goes on as soon as it is there.
  *
  * The place of a rank in the tree of a block is its distance from the block's
  * rank: the block comes over the distance of the place's lowest bit, and goes
@@ -19,7 +19,7 @@ typedef struct sparbit {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_position_t own;
-    xyl_action_t *ready; /* [ranks] of the block of the rank that far before */
+    xyl_action_t *ready; /* [ranks] d: of the block of the rank d before */
 } sparbit_t;
 
 static uint32_t rank_at_distance(const sparbit_t *sparbit, uint32_t distance)
@@ -28,8 +28,9 @@ static uint32_t rank_at_distance(const sparbit_t *sparbit, uint32_t distance)
            sparbit->problem->ranks;
 }
 
-/* The label of a message: messages between two ranks bridge one distance, and
- * carry the blocks of every other multiple of it. */
+/* The label of a message. All messages from one rank to another go over one
+ * distance; their blocks have every other multiple of the distance as their
+ * places. */
 static uint32_t label_over(uint64_t place, uint64_t distance)
 {
     return (uint32_t)(place / distance / 2);

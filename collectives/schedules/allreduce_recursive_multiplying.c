@@ -1,9 +1,10 @@
 /* Allreduce: in each round all ranks of a group of `radix` send their sums to
- * each other and combine them in the order of ranks; with groups of two that is
- * recursive doubling. Operations need not be commutative. The number of places
- * is the largest power of `radix` times a digit; the other ranks stand back
- * behind a neighbour. log_radix rounds; for short messages on nets that send
- * several at once.
+ * each other and combine them in the order of ranks; with groups of two this is
+ * recursive doubling. Operations need not be commutative. The number of ranks
+ * that take part is the largest of the form radix^n * digit; each other rank
+ * stands back behind a neighbour (fold.h). log_radix rounds; for short messages
+ * on nets that send several at once.
+ *
  * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
  * 2017; with two: Thakur, Rabenseifner, Gropp, Optimization of collective
  * communication operations in MPICH, 2005, section 4.5. */
@@ -16,10 +17,10 @@ typedef struct multiplying {
     xyl_fold_t fold;
     xyl_position_t mine; /* this rank's sum so far, */
     xyl_action_t ready;  /* when this is finished */
-    xyl_action_t sent;   /* in place: when RECV is not read any more */
+    xyl_action_t sent;   /* in place: the last reads of RECV */
 } multiplying_t;
 
-/* The largest number of the form radix^n * digit. */
+/* The largest number of the form radix^n * digit that is not above `ranks`. */
 static uint32_t largest_product(uint32_t ranks, uint32_t radix)
 {
     uint32_t power = 1;

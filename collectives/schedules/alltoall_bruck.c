@@ -1,15 +1,15 @@
 /* Alltoall: a block that has to go `way` ranks on goes there digit by digit of
  * `way`, lowest first. In the round of distance d, a power of the radix, all
- * blocks whose digit there is j go j * d ranks on, in one message. Every block
- * is sent as often as its way has nonzero digits, but there are only
+ * blocks whose way has digit j at d go j * d ranks on, in one message. Every
+ * block is sent as often as its way has nonzero digits, but there are only
  * (radix - 1) * log_radix(ranks) messages. Any number of ranks; for short
  * blocks.
  *
- * Messages carry their blocks in the order of ways. Ways from j * d to
- * (j + 1) * d, or a multiple of radix * d further, are a *run*. A block comes
+ * Messages carry their blocks in the order of ways. A *run* is d successive
+ * ways, from j * d on or a multiple of radix * d further. A block is copied
  * into an outgoing message straight from the incoming message of its next lower
- * digit, or from the user if it has none. In place, all blocks to be sent are
- * put aside first.
+ * digit, or from the user's buffer if it has no lower digit. In place, all
+ * blocks to be sent are put aside first.
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, 1997. */
@@ -29,7 +29,7 @@ typedef struct bruck {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_position_t source; /* of the blocks to be sent, by rank */
-    xyl_action_t saved;    /* after this they are there */
+    xyl_action_t saved;    /* after this they are in `source` */
     uint32_t count;        /* of `incoming`, lower digits first */
     incoming_t incoming[XYL_DISTANCES_MAX];
 } bruck_t;
@@ -55,7 +55,7 @@ static xyl_position_t block_for(const bruck_t *bruck, uint64_t way)
         bruck->source, (problem->rank + way) % problem->ranks * problem->count);
 }
 
-/* The place of a block that has come `way` ranks. */
+/* The place in RECV of a block that has come `way` ranks. */
 static xyl_position_t place_of_arrived(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;

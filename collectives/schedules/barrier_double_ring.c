@@ -1,6 +1,7 @@
-/* Barrier: a token goes round the ring twice, the first time to learn that all
- * ranks are there, the second time to tell. There is never more than one
- * message under way, in 2 * ranks rounds: a measure for other barriers.
+/* Barrier: a token goes round the ring twice: first to find that all ranks are
+ * there, then to tell them so. One message is under way at a time, in 2 * ranks
+ * rounds: a yardstick for other barriers.
+ *
  * Among the barriers of Open MPI: Gabriel et al., Open MPI: goals, concept, and
  * design of a next generation MPI implementation, 2004. */
 #include "collectives/schedules/algorithm.h"

@@ -1,6 +1,7 @@
 /* Barrier: in round i ranks that differ in bit i tell each other. Each rank
- * beyond the largest power of two first reports to its even neighbour and in
- * the end is told by it.
+ * that stands back (fold.h) first tells its even neighbour, and in the end
+ * hears from it.
+ *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.5, with nothing to combine. */
 

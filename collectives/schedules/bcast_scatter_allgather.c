@@ -1,8 +1,8 @@
 /* Broadcast of long messages: the message is cut into a part per rank. The
  * parts are scattered down a binomial tree of places counted from the root.
  * Then all ranks gather them, round the ring or by recursive doubling, which
- * takes fewer rounds and suits shorter messages. For the latter the ranks
- * beyond the largest power of two get everything from their neighbours.
+ * takes fewer rounds and suits shorter messages. In recursive doubling, the
+ * ranks that stand back (fold.h) get everything from their neighbours.
  *
  * A rank never gets a part again that came down the tree with its subtree, so
  * every part of the buffer is written once, and goes on as soon as it is there.
@@ -22,7 +22,7 @@ enum { LABEL_SCATTER, LABEL_GATHER };
 typedef struct spread {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    xyl_fold_t fold; /* of the rank counted from the root; a part per place */
+    xyl_fold_t fold; /* of ranks counted from the root; each place has a part */
 } spread_t;
 
 /* Parts [first, end) of the message. */

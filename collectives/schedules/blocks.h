@@ -1,13 +1,14 @@
 /* Blocks of several ranks in one message, for allgather and allgatherv. A
  * message carries the blocks of ranks that follow each other (rank 0 follows
- * the last), one behind the other. Its sender and its receiver may keep them at
- * different displacements; the counts are the same.
+ * the last), one behind the other. Its sender and its receiver may keep the
+ * blocks at different displacements, but with the same counts.
  *
  * A rank whose blocks lie one behind the other receives them in their places,
- * and passes them on from there. Another rank has a second set of all blocks in
- * the temporary buffer, the *store*, and copies arriving blocks from there.
+ * and passes them on from there. Any other rank has a second set of all blocks
+ * in the temporary buffer, the *store*, and copies arriving blocks from there
+ * to their places.
  *
- * One thread. */
+ * An xyl_blocks_t belongs to one thread. */
 #pragma once
 
 #include "collectives/schedules/algorithm.h"
@@ -20,19 +21,19 @@ typedef struct xyl_blocks {
     int is_packed;      /* one behind the other in RECV, */
     uint64_t packed_at; /* from here on */
     xyl_position_t own; /* the own block, as the user gave it */
-    /* After this the own block is in RECV, too; XYL_ACTION_NONE: from the
-     * start. */
+    /* After this action the own block is in RECV, too; XYL_ACTION_NONE: it is
+     * there from the start. */
     xyl_action_t owned;
 } xyl_blocks_t;
 
-/* Also puts the own block into its place. Without memory the schedule fails,
- * and all other functions here have no effect. */
+/* Also puts the own block into its place. If there is no memory, the schedule
+ * fails, and all other functions here have no effect. */
 void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
                      xyl_schedule_t *schedule);
 void xyl_blocks_fini(xyl_blocks_t *blocks);
 
-/* Elements of `number` blocks from that of rank `first` on, round past the
- * last rank. */
+/* Elements of `number` blocks, from that of rank `first` on; rank 0 follows the
+ * last. */
 uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
                           uint64_t number);
 
@@ -59,8 +60,8 @@ xyl_store_t xyl_store_make(const xyl_blocks_t *blocks);
  * after which the block is there. */
 xyl_action_t xyl_store_own(const xyl_store_t *store);
 
-/* Sends blocks [first, end) when `after` is finished; the own block alone at
- * once, from where the user has it. */
+/* Sends blocks [first, end) when `after` is finished. The own block alone is
+ * sent at once, from the place where the user has it. */
 void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
                     uint32_t first, uint32_t end, xyl_action_t after);
 

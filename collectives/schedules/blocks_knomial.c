@@ -16,8 +16,9 @@ typedef struct subtrees {
     int is_down;
     uint64_t place;     /* of this rank, counted from the root */
     xyl_position_t all; /* the blocks of the subtree */
-    uint64_t first;     /* of these, number of blocks up to the last rank's */
-    xyl_action_t ready[2]; /* after [0] these are there, after [1] the rest */
+    uint64_t first; /* number of these blocks, up to that of the last rank */
+    xyl_action_t ready[2]; /* after [0] the `first` blocks are there, after [1]
+                              the rest */
 } subtrees_t;
 
 static uint64_t place_of_peer(const subtrees_t *trees, uint32_t rank)
@@ -49,8 +50,9 @@ static xyl_action_t pass_own_block(const subtrees_t *trees, xyl_position_t at,
                              after);
 }
 
-/* Where blocks of a child's subtree lie: at the top the range may go past the
- * last rank and on from 0, `first_out` blocks later. */
+/* Where the blocks of a child's subtree lie; *first_out: how many lie there. If
+ * this rank is the root and the subtree goes past the last rank, the rest lies
+ * at the beginning of the buffer. */
 static xyl_position_t child_blocks(const subtrees_t *trees, uint32_t child,
                                    uint64_t span, uint64_t *first_out)
 {
@@ -99,8 +101,8 @@ static void write_parent(subtrees_t *trees, uint32_t parent, uint64_t span)
         span - trees->first, trees->ready[1]);
 }
 
-/* Finds the blocks of the subtree: a leaf's and the root's lie in the user's
- * buffer. Returns whether the own one is copied. */
+/* Finds where the blocks of the subtree lie: those of a leaf and of the root
+ * lie in the user's buffer. 1: the own block is copied. */
 static int find_blocks(subtrees_t *trees, uint32_t parent, uint64_t span)
 {
     const xyl_problem_t *problem = trees->problem;

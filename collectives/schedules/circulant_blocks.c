@@ -1,11 +1,13 @@
 /* Bcast and reduce in many blocks on a circulant graph: in each of blocks - 1 +
  * ceil(log2 ranks) rounds every rank sends a block and gets one, so that all
- * are busy from the first rounds to the last. Each rank computes for itself
- * which blocks. A reduce is a broadcast backwards: sums of a block come from
- * the ranks to which a broadcast sends the block, and their sum goes to the
- * rank from which it gets the block. Any number of ranks; for long messages.
- * Rounds only give the order: a block goes on when it is there. Blocks beyond
- * the last stand for the last; only the first of these is sent.
+ * ranks are busy from the first rounds to the last. Each rank computes for
+ * itself which blocks these are. A reduce is a broadcast backwards: sums of a
+ * block come from the ranks to which a broadcast would send the block, and
+ * their sum goes to the rank from which a broadcast would bring the block. Any
+ * number of ranks; for long messages. Rounds only give the order: a block goes
+ * on when it is there. Numbers beyond the last block stand for the last block;
+ * only the first of these numbers is sent.
+ *
  * Traff, Optimal broadcast schedules in logarithmic time with applications to
  * broadcast, all-broadcast, reduction and all-reduction, 2024. */
 #include <assert.h>
@@ -20,9 +22,9 @@
 /* In round i, with k = i mod `rounds`, each rank r sends one block to rank r +
  * skip[k] and gets one from rank r - skip[k], round past the last; rank 0 has
  * all blocks from the start and gets none. A rank sends the block that the
- * receiver gets. first_blocks finds, by k, the blocks that a rank gets first.
- * These numbers grow by `rounds` every `rounds` rounds; a number below 0 is no
- * block yet. */
+ * receiver gets. first_blocks finds, for each k, the number of the block that a
+ * rank gets first. Every `rounds` rounds this number grows by `rounds`; a
+ * number below 0 means no block yet. */
 enum { ROUNDS_MAX = 32 };
 
 typedef struct circulant {
@@ -89,7 +91,7 @@ static int next_entry(const search_t *search, int entry)
     return below == 0 ? NOTHING : 63 - __builtin_clzll(below);
 }
 
-/* The first rank from which no block comes in round k any more. */
+/* In round k the search takes no rank beyond this one. */
 static uint64_t limit(const search_t *search, uint32_t k)
 {
     return search->rank - search->circulant->skip[k];
@@ -170,7 +172,7 @@ typedef struct circulation {
     uint64_t blocks, block; /* their number, elements of each */
     uint64_t first_round, rounds;
     receipts_t own, others[ROUNDS_MAX]; /* by k */
-    xyl_action_t *ready;                /* [blocks] got, or combined */
+    xyl_action_t *ready;                /* [blocks] brings or combines it */
     xyl_inbox_t inbox;                  /* reduce */
     xyl_position_t sums;
 } circulation_t;
@@ -345,7 +347,7 @@ static void reduce_round(circulation_t *c, uint64_t round)
                       block_count(c, out), c->ready[out]);
 }
 
-/* How many blocks come to be combined. */
+/* How many sums of blocks come to this rank to be combined. */
 static uint64_t arrivals_count(const circulation_t *c)
 {
     uint64_t round, arrivals = 0;

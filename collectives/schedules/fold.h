@@ -5,18 +5,19 @@
 
 #include "collectives/schedules/algorithm.h"
 
-/* Labels of messages: before all rounds, behind them, and of the first. */
+/* Labels of messages before all rounds and behind all rounds, and of the first
+ * round. */
 enum { XYL_FOLD_LABEL, XYL_UNFOLD_LABEL, XYL_ROUND_LABEL };
 
 typedef struct xyl_fold {
-    uint32_t ranks; /* that take part */
-    uint32_t extra; /* that stand back */
+    uint32_t ranks; /* number of ranks that take part */
+    uint32_t extra; /* number of ranks that stand back */
     int takes_part;
     uint32_t place;   /* among those that take part */
     uint32_t partner; /* the other of the pair; the rank itself: none */
 } xyl_fold_t;
 
-/* `places`: half of the ranks, or more. */
+/* Folds to `places` places: half of the ranks, or more. */
 static inline xyl_fold_t xyl_fold_to(uint32_t rank, uint32_t ranks,
                                      uint32_t places)
 {
@@ -59,13 +60,14 @@ static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
         xyl_schedule_send(schedule, fold->partner, XYL_FOLD_LABEL,
                           xyl_in_send(0), count, XYL_ACTION_NONE);
 
-    /* In place the result comes to the place of the sent elements. */
+    /* In place, the result is received where the sent elements lie. */
     xyl_schedule_recv(schedule, fold->partner, XYL_UNFOLD_LABEL, xyl_in_recv(0),
                       result, problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
-/* The first actions of its partner, which combines these elements with its own
- * in SEND. Returns where the sum is, after *ready_out. */
+/* The first actions of the partner of such a rank: it combines the elements
+ * that it gets with its own in SEND. Returns where the sum is, after
+ * *ready_out. */
 static inline xyl_position_t xyl_fold_combine(const xyl_fold_t *fold,
                                               const xyl_problem_t *problem,
                                               xyl_schedule_t *schedule,

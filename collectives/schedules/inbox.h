@@ -1,5 +1,6 @@
-/* A few places for elements that arrive to be combined, used in turn. As many
- * messages may be on their way at once; further messages need no more memory.
+/* A few places for elements that arrive to be combined. Messages use the places
+ * in turn. As many messages may be under way at once as there are places;
+ * further messages need no more memory.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ typedef struct xyl_inbox {
     uint32_t next;
 } xyl_inbox_t;
 
-/* For messages of at most `count` elements. */
+/* Makes places for `messages` messages of at most `count` elements. */
 static inline void xyl_inbox_init(xyl_inbox_t *inbox, xyl_schedule_t *schedule,
                                   uint64_t count, uint64_t messages)
 {
@@ -27,7 +28,7 @@ static inline void xyl_inbox_init(xyl_inbox_t *inbox, xyl_schedule_t *schedule,
     }
 }
 
-/* A place, free when *after is finished. */
+/* Returns a place, which is free when *after is finished. */
 static inline xyl_position_t xyl_inbox_take(const xyl_inbox_t *inbox,
                                             xyl_action_t *after)
 {

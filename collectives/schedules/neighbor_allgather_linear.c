@@ -4,8 +4,8 @@
  *
  * An edge that a rank names several times is one message; the block is copied
  * from its first place to the others. All ranks post their edges in one order
- * (data/neighbors.h). So although only some messages are under way at once, the
- * first edge that is left has both ends posted.
+ * (data/neighbors.h). Only some messages are under way at once. But of all
+ * edges that are left, the first in this order has both its ends posted.
  *
  * Hoefler, Traff, Sparse collective operations for MPI, 2009; Hoefler,
  * Schneider, Optimization principles for collective neighborhood

@@ -1,6 +1,6 @@
-/* A vector cut into one part per rank: of an allreduce or reduce, parts that
- * differ by at most one element; of a reduce_scatter, the blocks, one behind
- * the other. */
+/* A vector cut into one part per rank. In an allreduce or reduce, parts differ
+ * in length by at most one element. In a reduce_scatter the parts are the
+ * blocks, one behind the other. */
 #pragma once
 
 #include "collectives/schedules/algorithm.h"
@@ -26,8 +26,8 @@ static inline uint64_t xyl_parts_count(const xyl_problem_t *problem,
     return xyl_parts_at(problem, end) - xyl_parts_at(problem, first);
 }
 
-/* 1: the result comes to its place only at the end: in place, a reduce_scatter
- * writes it over other ranks' blocks at the beginning of SEND. */
+/* 1: the result comes to its place only at the end. In place, a reduce_scatter
+ * writes its result over other ranks' blocks at the beginning of SEND. */
 static inline int xyl_parts_result_is_late(const xyl_problem_t *problem)
 {
     return problem->is_in_place && problem->coll != XYLEM_COLL_ALLREDUCE &&

@@ -2,8 +2,9 @@
  * and combine one half each; ranks that differ in the next bit halve that half,
  * and so on. Then the parts go the same ways back, to all ranks or towards the
  * root. Neighbours come first, so ranks are combined in order and operations
- * need not be commutative. Each rank beyond the largest power of two first
- * gives all to its neighbour. For long messages.
+ * need not be commutative. Each rank that stands back (fold.h) first gives its
+ * vector to its neighbour. For long messages.
+ *
  * Rabenseifner, Optimization of collective reduction operations, 2004. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
@@ -25,7 +26,8 @@ typedef struct halving {
     xyl_position_t work; /* where sums go: of element `work_at` and further */
     uint64_t work_at;
     range_t sent[ROUNDS_MAX], kept[ROUNDS_MAX]; /* in each round */
-    xyl_action_t left[ROUNDS_MAX]; /* what was sent may be written over */
+    xyl_action_t left[ROUNDS_MAX]; /* after this the range that was sent may be
+                                      written over */
 } halving_t;
 
 static int halving_is_reduce(const halving_t *halving)
@@ -78,8 +80,9 @@ static void work_init(halving_t *halving)
     halving->work_at = kept.first;
 }
 
-/* Plans what each round sends and keeps: the lower or the upper half of the
- * parts that have been kept so far. Returns how many rounds there are. */
+/* Plans the ranges that each round sends and keeps: the lower or the upper half
+ * of the parts that have been kept so far. Returns how many rounds there are.
+ */
 static uint32_t rounds_plan(halving_t *halving)
 {
     uint32_t parts = halving->fold.ranks, first = 0, round, half = parts / 2;
@@ -99,7 +102,8 @@ static uint32_t rounds_plan(halving_t *halving)
 }
 
 /* The action after which `work` may be written over in the first round. In
- * place the sums lie there, or did until the neighbour's were added. */
+ * place, the sums lie there, or lay there until those of the neighbour were
+ * added. */
 static xyl_action_t left_at_first(const halving_t *halving, xyl_action_t send)
 {
     if (!halving->problem->is_in_place)
@@ -160,7 +164,8 @@ static void hand_back_range(halving_t *halving, uint32_t round)
                       halving->ready);
 }
 
-/* If two ranks differ in a bit, the one with the root's bit gets all. */
+/* If two ranks differ in a bit, the rank that has the bit as the root has it
+ * gets both halves. */
 static void gather_halves(halving_t *halving, uint32_t rounds)
 {
     uint32_t root = halving->problem->root, place = root / 2;

@@ -1,11 +1,12 @@
-/* Allreduce and reduce_scatter(_block) on a circulant graph: seen from each
- * rank, the parts are numbered from its own on, round past the last rank. A
- * rank that holds `held` parts sends the upper half to the rank for which these
- * are the first parts, and combines the parts that it gets with its own first
- * ones. It goes on with the lower half until only its own part is left. For an
- * allreduce the results go the same ways back. Any number of ranks, ceil(log2
- * ranks) rounds each way, each rank sends its vector once each way, less one
- * part.
+/* Allreduce and reduce_scatter(_block) on a circulant graph: each rank numbers
+ * the parts from its own part on; the part of rank 0 follows that of the last
+ * rank. A rank that holds `held` parts sends the upper half to the rank for
+ * which these are the first parts, and combines the parts that it gets with the
+ * first parts of its own. It goes on with the lower half until only its own
+ * part is left. For an allreduce the results go the same ways back. Any number
+ * of ranks. There are ceil(log2 ranks) rounds each way, and each rank sends its
+ * vector once each way, less one part.
+ *
  * Traff, Optimal, non-pipelined reduce-scatter and allreduce algorithms, 2024.
  */
 #include <assert.h>
@@ -142,8 +143,8 @@ static void pass_elements(const circulant_t *circulant,
 
 /* ---- towards the own part ---- */
 
-/* Combines the sums [first, end), which so far are of other ranks, with the own
- * elements; `to`: the place of the first sum. */
+/* Combines the sums [first, end), which have contributions of other ranks only,
+ * with the own elements. `to`: where the first sum goes. */
 static void reduce_first(circulant_t *circulant, xyl_position_t to,
                          uint64_t first, uint64_t end)
 {
@@ -265,7 +266,8 @@ static void write_late_result(circulant_t *circulant)
 
 /* ---- back ---- */
 
-/* `held[i]`: parts before round i on the way there. */
+/* Sends the results back. `held[i]`: parts that a rank held before round i on
+ * the way there. */
 static void return_results(circulant_t *circulant, const uint32_t *held,
                            uint32_t rounds)
 {
@@ -274,7 +276,7 @@ static void return_results(circulant_t *circulant, const uint32_t *held,
     uint64_t own = elements_before(circulant, 1);
     xyl_action_t last = XYL_ACTION_NONE;
 
-    /* Only the own part is a result, and was written last. */
+    /* Only the own part is a result so far, and it was written last. */
     if (writes->count != 0)
         last = writes->all[writes->count - 1].action;
     writes->count = 0;

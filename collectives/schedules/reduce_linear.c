@@ -1,6 +1,6 @@
-/* Reduce: all ranks send to the root, which combines their elements with its
- * own, first those of the ranks before it, nearest first, then those of the
- * ranks behind it. For few ranks, and a root that has time. */
+/* Reduce: all ranks send their elements to the root. The root combines its own
+ * elements first with those of the ranks before it, nearest first, then with
+ * those of the ranks behind it. For few ranks, and a root that has time. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 

@@ -1,10 +1,10 @@
 /* Allreduce and reduce_scatter: the vector is cut into one part per rank. Each
- * part goes once round the ring, from the rank behind its own to its own, and
- * is combined with every rank's. For an allreduce it goes round once more as
- * the result. Parts go in segments, a few of which are under way at once and do
- * not wait for each other.
- * For long messages: a rank sends its vector once (allreduce: twice), less one
- * part of each.
+ * part goes once round the ring, from the rank behind its owner to its owner,
+ * and each rank adds its contribution. For an allreduce the result of the part
+ * goes round once more. Parts go in segments, a few of which are under way at
+ * once and do not wait for each other. For long messages: a rank sends its
+ * vector once (allreduce: twice), each time less one part.
+ *
  * Patarasuk, Yuan, Bandwidth optimal all-reduce algorithms for clusters of
  * workstations, 2009; the ring reduce_scatter of Thakur, Rabenseifner, Gropp,
  * 2005. */
@@ -38,7 +38,7 @@ typedef struct stretch {
     uint64_t at, count;
 } stretch_t;
 
-/* The label of its second way round. */
+/* The label of the segment's result. */
 static uint32_t result_label(const ring_t *ring, const stretch_t *stretch)
 {
     return ring->problem->ranks * ring->segments_max + stretch->label;
@@ -49,7 +49,7 @@ static int is_allreduce(const ring_t *ring)
     return ring->problem->coll == XYLEM_COLL_ALLREDUCE;
 }
 
-/* The result comes round, and goes on unless the next rank has computed it. */
+/* Receives a result, and sends it on unless the next rank has computed it. */
 static void result_pass(ring_t *ring, const stretch_t *stretch,
                         xyl_action_t read)
 {
@@ -87,7 +87,8 @@ static void send_first(ring_t *ring, const stretch_t *stretch)
         result_pass(ring, stretch, send);
 }
 
-/* Combines a segment that comes with this rank's, and sends or keeps it. */
+/* Combines a segment that comes with this rank's contribution; sends the sum
+ * on, or keeps it if it is complete. */
 static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
 {
     xyl_schedule_t *schedule = ring->schedule;
@@ -138,7 +139,7 @@ static void segment_write(ring_t *ring, uint32_t nth, uint32_t segment)
 }
 
 /* Writes as many segments of each part as there are lanes, from `first` on.
- * Segments that short parts lack count as turns, too. */
+ * Segments that short parts lack use turns of the inbox, too. */
 static void lanes_write(ring_t *ring, uint32_t first)
 {
     uint32_t steps = ring->problem->ranks - 1, nth, lane;

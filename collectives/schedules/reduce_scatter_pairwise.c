@@ -13,10 +13,11 @@ typedef struct pairwise {
     xyl_schedule_t *schedule;
     uint64_t count;
     xyl_inbox_t inbox;
-    xyl_position_t sum;       /* place for the sum up to this rank; */
-    xyl_position_t low, high; /* where it lies; the sum of the ranks behind */
+    xyl_position_t sum; /* place for the sum up to this rank */
+    /* Where that sum lies now, and where the sum of the ranks behind lies. */
+    xyl_position_t low, high;
     xyl_action_t low_ready, high_ready;
-    xyl_action_t sent; /* in place: blocks in the result's place */
+    xyl_action_t sent; /* in place: sends from the result's place */
 } pairwise_t;
 
 static void send_write(pairwise_t *pairwise, uint32_t peer)
@@ -31,7 +32,7 @@ static void send_write(pairwise_t *pairwise, uint32_t peer)
             xyl_schedule_join(pairwise->schedule, pairwise->sent, send);
 }
 
-/* Combines a block that comes, in front of one of the sums. */
+/* Receives a block, and combines it in front of one of the sums. */
 static void recv_write(pairwise_t *pairwise, uint32_t peer)
 {
     xyl_schedule_t *schedule = pairwise->schedule;

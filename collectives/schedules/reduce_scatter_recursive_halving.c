@@ -1,9 +1,10 @@
 /* Reduce_scatter(_block): in each round a group of ranks is halved. A rank
  * sends its partner in the other half all blocks of that half, and combines the
- * blocks of its own half with those that it gets. Each rank beyond the largest
- * power of two first gives all to its even neighbour and in the end gets its
- * block from it. log2 rounds; the first partner is the farthest, so operations
- * have to be commutative. For short vectors.
+ * blocks of its own half with those that it gets. Each rank that stands back
+ * (fold.h) first gives its vector to its even neighbour, and in the end gets
+ * its block from it. log2 rounds; the first partner is the farthest, so
+ * operations have to be commutative. For short vectors.
+ *
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
@@ -17,7 +18,7 @@ typedef struct halving {
     uint64_t sums_at;    /* within the vector */
     xyl_action_t ready;  /* when this is finished */
     uint64_t count;      /* of the own block */
-    xyl_action_t sent;   /* in place: blocks in the result's place */
+    xyl_action_t sent;   /* in place: sends from the result's place */
 } halving_t;
 
 /* Where the blocks of a place begin. */
@@ -73,7 +74,7 @@ static void hand_out_blocks(halving_t *halving)
         halving->sums, xyl_parts_at(problem, rank) - halving->sums_at);
     xyl_action_t copy;
 
-    /* Alone and in place, the result is there. */
+    /* A rank that is alone, and in place, has its result. */
     if (!(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
         copy = xyl_schedule_copy(halving->schedule, xyl_in_recv(0), from, count,
                                  halving->ready);

@@ -1,6 +1,7 @@
 /* Scan and exscan: each rank gets the sum of all ranks before it from its
- * neighbour, combines it with its own elements and passes it on. With many
- * segments all ranks work at once. For long messages and few ranks. */
+ * neighbour, combines the sum with its own elements, and passes the new sum on.
+ * With many segments all ranks work at once. For long messages and few ranks.
+ */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 
@@ -21,8 +22,8 @@ static xyl_action_t pass_sum(const chain_t *chain, uint32_t label,
                              sum, count, ready);
 }
 
-/* Passes the result on. The sum that comes may lie in the result's place
- * already, unless the own elements do. */
+/* Passes the result on. The sum that comes is received in the result's place,
+ * unless the own elements lie there. */
 static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
                          uint64_t count)
 {
@@ -47,8 +48,9 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
     pass_sum(chain, label, result, count, ready);
 }
 
-/* The sum that comes is the result. The sum that is passed on is made beside
- * it; in place the two swap roles. */
+/* The sum that comes is the result. The sum that is passed on is made in the
+ * inbox. In place, the sum that comes is received in the inbox, and the other
+ * is made in the result's place. */
 static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
                            uint64_t count)
 {

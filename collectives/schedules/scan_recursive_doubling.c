@@ -1,10 +1,12 @@
-/* Scan and exscan: in each round a rank sends the sum of the last n ranks up to
- * itself to the rank n places further, and puts the sum that it gets in front
- * of its own. So n doubles. The sums of a scan begin with the own elements.
- * The sums of an exscan do not: the first round fetches one rank; the second,
- * for which ranks once send their own elements, too, fetches two more. So sums
- * have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
+/* Scan and exscan: in each round a rank has the sum of the n ranks up to
+ * itself. It sends this sum to the rank n places further, and puts the sum that
+ * it gets in front of its own. So n doubles. The sums of a scan begin with the
+ * own elements. The sums of an exscan do not. Its first round fetches the
+ * elements of one rank. Its second round fetches the sum of two more ranks,
+ * because ranks add their own elements to the sum that they send in that round.
+ * So sums have 1, 3, 6, 12, ... ranks. Any number of ranks, in order. For short
  * messages.
+ *
  * Hillis, Steele, Data parallel algorithms, 1986; the exscan: Traff,
  * 123-doubling algorithms for the exclusive scan, 2025. */
 #include "collectives/schedules/algorithm.h"
@@ -14,7 +16,7 @@ typedef struct doubling {
     xyl_schedule_t *schedule;
     xyl_position_t sum; /* of the last ranks */
     xyl_action_t ready; /* when this is finished */
-    xyl_action_t read;  /* in place: the own elements are needed no more */
+    xyl_action_t read;  /* in place: the last reads of the own elements */
 } doubling_t;
 
 static const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
@@ -32,8 +34,8 @@ static xyl_action_t send_on(const doubling_t *doubling, uint32_t distance,
                              round, what, problem->count, ready);
 }
 
-/* Puts the sum that comes in front, never into memory that may be on its way to
- * other ranks. */
+/* Puts the sum that comes in front of this rank's sum, in memory from which
+ * nothing is being sent. */
 static void put_in_front(doubling_t *doubling, uint32_t distance,
                          uint32_t round, int is_last)
 {
@@ -92,8 +94,8 @@ static void fetch_one(doubling_t *doubling)
                           problem->count, XYL_ACTION_NONE);
 }
 
-/* Fetches the sum of the two ranks before that one; sends the sum of this rank
- * and the one before. */
+/* Fetches the sum of the two ranks before that one. Sends the sum of this rank
+ * and the rank before it. */
 static void fetch_two(doubling_t *doubling)
 {
     const xyl_problem_t *problem = doubling->problem;

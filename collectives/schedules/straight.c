@@ -1,13 +1,14 @@
-/* Alltoall(v) and allgather(v), each block sent straight to its receiver: in
- * step i every rank sends to the i-th rank after it and receives from the i-th
- * before it; no step waits for the step before. Pairwise has a few steps under
- * way at once: for long blocks. Linear has many: for middle blocks, for few
- * ranks, or for ranks that arrive at different times.
+/* Alltoall(v, w) and allgather(v) that send each block straight to its
+ * receiver: in step i every rank sends to the i-th rank after it and receives
+ * from the i-th before it; no step waits for the step before. Pairwise has a
+ * few steps under way at once: for long blocks. Linear has many: for middle
+ * blocks, for few ranks, or for ranks that arrive at different times.
  *
  * In place a block of an alltoall has to be put aside before the block that
- * replaces it is received. There a step has one partner for both directions, so
- * that few blocks are aside at a time: the sum of the two ranks modulo the
- * number of ranks is the step. As many blocks are aside as steps are under way.
+ * replaces it is received. So that few blocks are aside at a time, a step there
+ * has one partner for both directions: the sum of the two ranks, modulo the
+ * number of ranks, is the step. As many blocks are aside as steps are under
+ * way.
  *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.3: there of an alltoall. */
@@ -15,7 +16,7 @@
 
 enum { PAIRWISE_UNDER_WAY = 8, LINEAR_UNDER_WAY = 64 };
 
-/* The block that goes to a rank; of an allgather, the same to all. */
+/* The block that goes to a rank; in an allgather the same block goes to all. */
 static xyl_position_t block_for_peer(const xyl_problem_t *problem,
                                      uint32_t peer, uint64_t *count_out)
 {
@@ -67,8 +68,8 @@ static uint64_t longest_block(const xyl_problem_t *problem)
 }
 
 /* The blocks to be sent lie in RECV, whose counts hold for both directions. A
- * block is put aside in the place of the block `aside_max` exchanges before,
- * when that has been sent. */
+ * block is put aside into the place of the block `aside_max` exchanges before,
+ * when that block has been sent. */
 static void write_in_place(const xyl_problem_t *problem,
                            xyl_schedule_t *schedule, uint32_t aside_max)
 {
@@ -102,7 +103,8 @@ static void write_in_place(const xyl_problem_t *problem,
     }
 }
 
-/* In place, the own block of an allgather lies where no message comes. */
+/* In place, an allgather needs no such care: its own block lies where no
+ * message comes. */
 static void write_straight(const xyl_problem_t *problem,
                            xyl_schedule_t *schedule, uint32_t under_way)
 {
