@@ -1,5 +1,5 @@
 /* Remote tasks: the tasks that this rank is sent. A task's message arrives in a
- * posted place. Admission, placement and the run happen in callbacks, as they
+ * posted place. Its admission, placement and run follow in callbacks, which may
  * call the user's functions. */
 #include <assert.h>
 #include <string.h>

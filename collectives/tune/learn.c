@@ -103,8 +103,8 @@ static xylem_status_t class_find(xylem_team_t *team,
     return status;
 }
 
-/* A call's number in the team says whether another plan runs it, so that all
- * ranks run the same. */
+/* A call's number in its class says whether another plan runs it, so all ranks
+ * run the same plan. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own)
