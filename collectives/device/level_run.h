@@ -87,7 +87,7 @@ struct xyl_device_level {
     int is_unsuited;  /* segments go singly to or from the user, or a stage
                          cannot be left out */
     int is_started, is_settled; /* this run */
-    int is_fed;    /* this run: what brings the nets their input is known */
+    int is_fed;    /* this run knows which stages bring the nets input */
     uint32_t come; /* so many seats have come, in their order */
 };
 

@@ -47,8 +47,8 @@ static sim_time_t later(sim_time_t one, sim_time_t other)
     return one > other ? one : other;
 }
 
-/* Blocks are no longer than calls, or than a small part of a burst; `last` has
- * room for all. */
+/* A block is one call, or several that together are a small part of a burst.
+ * `last` has room for all blocks. */
 static void blocks_choose(struct run *run)
 {
     const sim_floor_t *floor = run->floor;
