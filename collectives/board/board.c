@@ -435,6 +435,7 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
             place = RESERVE;
         if (place == 0)
             return NULL;
+        /* Partner: the load in windows_give_back. */
         atomic_store_explicit(
             &xyl_board_common(board, xyl_board_slot(board, number))->lent,
             bytes, memory_order_relaxed);

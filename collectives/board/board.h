@@ -157,8 +157,9 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
                                 uint64_t key, const uint32_t *ranks,
                                 uint32_t seats, uint32_t seat,
                                 size_t window_bytes, xyl_board_t **board_out);
-/* Any thread. 1: all seats have created the board. No seat may destroy the
- * board before: seats that create it later must find the same memory. */
+/* Any thread calls this function. 1: all seats have created the board. No seat
+ * may destroy the board before that: seats that create it later must find the
+ * same memory. */
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 

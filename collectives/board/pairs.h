@@ -46,8 +46,8 @@
  * complete. Cells in its tree are merged by the seat that put the second one,
  * and those of segments before it have been freed. A seat that lacks s finds
  * its partner's cell in their node, and needs no other; or the home cell is
- * free: its partner has used it for no segment behind s, as the partner would
- * have contributed to s before, and segments in front of s are complete.
+ * free: its partner has used it for no segment behind s, because the partner
+ * would have contributed to s first; and segments in front of s are complete.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
  * puts, takes or frees a cell looks for marks afterwards, and wakes the marked

@@ -152,6 +152,7 @@ int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
     if (xyl_board_get(way->board, &way->line->is.parts.sent) <=
         value_of(way, parcel->parts))
         return 0;
+    /* Partner: the store in xyl_parcel_sent. */
     place = atomic_load_explicit(
         &way->line->is.parts.places[parcel->parts % XYL_PARCEL_PARTS],
         memory_order_relaxed);

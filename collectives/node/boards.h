@@ -9,8 +9,8 @@
 /* Places for boards in the directory of this node's memory. A rank that has
  * drawn a place gets a board, whatever other ranks do. Each rank of a new team
  * draws a place, and tells the others whether it has one; if any rank has none,
- * the team goes over the net. Any thread. xyl_node_place_draw returns 0 if no
- * place is free. */
+ * the team goes over the net. Any thread calls these functions.
+ * xyl_node_place_draw returns 0 if no place is free. */
 int xyl_node_place_draw(xylem_context_t *context);
 void xyl_node_place_return(xylem_context_t *context);
 /* The team takes the place that this rank has drawn, if all ranks have one;

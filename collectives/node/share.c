@@ -276,6 +276,7 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
     if (board->unnumbered != NULL ||
         number >= board->done_by_all + XYL_BOARD_SLOTS)
         return;
+    /* Partner: the load in says_the_same. */
     atomic_store_explicit(
         &xyl_board_line(xyl_board_slot(board, number), board->seats.own)->call,
         call | number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION,

@@ -10,7 +10,8 @@
 typedef struct xyl_node_stage xyl_node_stage_t;
 typedef struct xyl_node_piece xyl_node_piece_t;
 
-/* This seat's input, as it may be read where it lies. */
+/* This seat's input, if other seats may read it where it lies; and the
+ * differences that this seat has found in other seats' lines. */
 typedef struct xyl_node_share {
     int has_input;
     xyl_buffer_t buffer;
@@ -60,21 +61,23 @@ int xyl_node_share_is_said(const xyl_node_stage_t *node,
 /* Notes that `seat`, whose line is `line`, calls something else. */
 void xyl_node_share_differs(xyl_node_share_t *share,
                             const xyl_board_line_t *line, uint32_t seat);
-/* 1: a seat that has posted in this piece calls the same as this seat, and
- * always has; 0: it does not, and that is noted. */
+/* 1: a seat that has posted in this piece has made the same calls as this seat:
+ * this one and all before it. 0: the calls differ, and the difference is noted.
+ */
 static inline int xyl_node_is_alike(xyl_node_share_t *share,
                                     const xyl_board_line_t *line, uint32_t seat)
 {
-    /* Partner: the store in xyl_node_share_say, before what the seat posts. */
+    /* Partner: the store in say (share.c), before the seat posts. */
     if (atomic_load_explicit(&line->past, memory_order_relaxed) == share->past)
         return 1;
     xyl_node_share_differs(share, line, seat);
     return 0;
 }
-/* Looks for seats that call something else, also if they have not posted. */
+/* Looks for seats that call something else, even if they have not posted. */
 void xyl_node_compare(xyl_stage_t *stage);
-/* Bytes from `at` on of a seat's input, as the window has it; NULL: they cannot
- * be seen. The seat must have posted that they are there. */
+/* The address of `bytes` bytes of a seat's input, from offset `at` in the
+ * window (`further` more in the seat's own memory); NULL: this seat cannot see
+ * them. The seat must have posted that they are there. */
 const char *xyl_node_input(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat,
                            uint64_t at, uint64_t further, size_t bytes);

@@ -80,15 +80,15 @@ void xyl_node_stages_move(const xyl_operation_t *operation, xyl_board_t *board);
 /* 1: the stage's whole work is one piece, known beforehand, so that it may run
  * inside a call. */
 int xyl_node_stage_is_brief(const xyl_stage_t *stage);
-/* The progressing thread. 1: no stage is under way on the stage's board, so the
- * stage would have the board's next number. */
+/* Called by the progressing thread. 1: no stage is under way on the stage's
+ * board, so the stage would get the board's next number. */
 int xyl_node_stage_is_next(const xyl_stage_t *stage);
 /* The number of the board's next piece, alike on all ranks. */
 uint64_t xyl_node_stage_number(const xyl_stage_t *stage);
-/* The progressing thread: runs a stage that is brief, next, bound, and the only
- * one of its operation, with all input there; looks up to `looks` times. 1: the
- * stage is over, without emit or completion. 0: the stage goes on as if
- * started. */
+/* Called by the progressing thread. Runs a stage that is brief, next, bound,
+ * and the only one of its operation, with all input there; looks up to `looks`
+ * times. 1: the stage is over, without emit or completion. 0: the stage goes on
+ * as if started. */
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks);
 
 /* An engine source: looks after all node stages of a context; `arg` is the

@@ -213,7 +213,7 @@ static void parcel_post(const xyl_node_stage_t *node,
     const told_by_t told = told_by(node, step);
     xyl_board_line_t *own = line_of_sender(node, piece, step);
 
-    /* Partners: the loads in length_of. */
+    /* Partners: the loads in length_of and in parcel_is_alike. */
     if (told == BY_HEAD) { /* the count comes later, for all blocks */
         atomic_store_explicit(&head_of(way)->length, way->bytes,
                               memory_order_relaxed);
@@ -274,8 +274,8 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, offer_of(node, strand, step->from, way.bytes));
-    /* The length is stored where a head has it, as the receiver may expect a
-     * head. Partner: length_of. */
+    /* The length is stored where a head has it, because the receiver may expect
+     * a head. Partner: length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
@@ -459,6 +459,7 @@ static int parcel_is_alike(xyl_node_stage_t *node,
 
     if (told_by(node, step) != BY_LINE)
         return xyl_node_is_alike(&node->share, line, way->other);
+    /* Partners: the stores in parcel_post. */
     if (atomic_load_explicit(&way->line->past, memory_order_relaxed) !=
         node->share.past) {
         xyl_node_share_differs(&node->share, line, way->other);

@@ -4,7 +4,7 @@
 
 #include "collectives/node/programs/parts.h"
 
-/* An input in place is copied, as the result overwrites it. */
+/* An input in place is copied, because the result overwrites it. */
 static inline xyl_step_kind_t
 xyl_node_alltoall_publishes(const xyl_problem_t *problem)
 {

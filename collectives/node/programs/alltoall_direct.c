@@ -117,7 +117,8 @@ static uint64_t kept_bytes(const xyl_problem_t *problem,
     return bytes;
 }
 
-/* In place a seat offers a copy of the block, as the result overwrites it. */
+/* In place, a seat offers a copy of the block, because the result overwrites
+ * the block. */
 static xyl_position_t offered_block(const xyl_problem_t *problem,
                                     const xyl_node_program_t *program,
                                     uint32_t seat)

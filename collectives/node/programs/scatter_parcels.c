@@ -31,8 +31,8 @@ static void hand_scatter_block(const xyl_problem_t *problem,
     program->offers |= xyl_form_is_offered(to_seat.form);
 }
 
-/* Blocks that go in parts have strands of their own, as they may wait for their
- * seats. */
+/* Blocks that go in parts have strands of their own, because such a strand may
+ * wait for its seat. */
 static void scatter_parcels_write(const xyl_problem_t *problem,
                                   xyl_node_program_t *program)
 {
