@@ -15,12 +15,27 @@
 enum { REPACK_THREADS = 256, REPACK_BLOCKS_PER_PROCESSOR = 8 };
 enum { MOVE_THREADS = 512, MOVE_UNROLL = 4, MOVE_BLOCKS_PER_PROCESSOR = 4 };
 enum { COMBINE_BLOCKS_PER_PROCESSOR = 4 };
+/* Looks at a word between two questions to the driver, which alone tells of an
+ * error. */
+enum { WORD_LOOKS = 4096 };
 
+/* A word of pinned memory that a stream writes. One writer per 128 bytes. */
+struct alignas(128) mark_word {
+    uint64_t value;
+};
+
+/* A mark behind a kernel is a word: a look at it does not call the driver. A
+ * mark behind a copy is an event, as a word takes 2 to 3 us longer there. */
 struct xyl_cuda_stream {
     int device;
     int processors;
     cudaStream_t stream;
     cudaEvent_t marks[XYL_CUDA_MARKS];
+    mark_word *words;                 /* [MARKS]; nullptr: there are none */
+    uint64_t awaited[XYL_CUDA_MARKS]; /* values of words; 0: it is an event */
+    uint64_t written;                 /* the last value */
+    int ends_in_kernel;
+    unsigned looks;
 };
 
 /* Sets the calling thread's device while this object lives. */
@@ -229,7 +244,20 @@ static void stream_destroy(xyl_cuda_stream_t *stream)
     for (int i = 0; i < XYL_CUDA_MARKS; i++)
         if (stream->marks[i] != nullptr)
             outcome(cudaEventDestroy(stream->marks[i]));
+    if (stream->words != nullptr)
+        outcome(cudaFreeHost(stream->words));
     free(stream);
+}
+
+static cudaError_t words_create(xyl_cuda_stream_t *stream)
+{
+    size_t bytes = XYL_CUDA_MARKS * sizeof *stream->words;
+    void *words = nullptr;
+    cudaError_t error = cudaHostAlloc(&words, bytes, cudaHostAllocPortable);
+
+    if (error == cudaSuccess)
+        stream->words = static_cast<mark_word *>(memset(words, 0, bytes));
+    return error;
 }
 
 static int stream_create(int device, xyl_cuda_stream_t **stream_out)
@@ -251,6 +279,8 @@ static int stream_create(int device, xyl_cuda_stream_t **stream_out)
         error =
             cudaEventCreateWithFlags(&stream->marks[i], cudaEventDisableTiming);
     if (error == cudaSuccess)
+        error = words_create(stream);
+    if (error == cudaSuccess)
         *stream_out = stream;
     else
         stream_destroy(stream);
@@ -269,21 +299,52 @@ static int copy(xyl_cuda_stream_t *stream, void *to, const void *from,
 {
     on_device here(stream->device);
 
+    stream->ends_in_kernel = 0;
     return outcome(
         cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->stream));
+}
+
+static int stream_write(void *stream, uint64_t *word, uint64_t value)
+{
+    typedef CUresult (*write_fn)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+    static write_fn write =
+        driver_function<write_fn>("cuStreamWriteValue64_v2");
+
+    if (write == nullptr)
+        return static_cast<int>(cudaErrorNotSupported);
+    return static_cast<int>(write(static_cast<CUstream>(stream),
+                                  reinterpret_cast<CUdeviceptr>(word), value,
+                                  CU_STREAM_WRITE_VALUE_DEFAULT));
 }
 
 static int mark(xyl_cuda_stream_t *stream, uint32_t number)
 {
     on_device here(stream->device);
 
+    stream->awaited[number] = 0;
+    if (stream->ends_in_kernel &&
+        stream_write(stream->stream, &stream->words[number].value,
+                     stream->written + 1) == 0) {
+        stream->awaited[number] = ++stream->written;
+        return 0;
+    }
     return outcome(cudaEventRecord(stream->marks[number], stream->stream));
 }
 
 static int reached(xyl_cuda_stream_t *stream, uint32_t number, int *is_reached)
 {
-    cudaError_t error = cudaEventQuery(stream->marks[number]);
+    uint64_t awaited = stream->awaited[number];
+    cudaError_t error;
 
+    if (awaited != 0) {
+        *is_reached = __atomic_load_n(&stream->words[number].value,
+                                      __ATOMIC_ACQUIRE) == awaited;
+        if (*is_reached || ++stream->looks % WORD_LOOKS != 0)
+            return 0;
+        error = cudaStreamQuery(stream->stream);
+    } else {
+        error = cudaEventQuery(stream->marks[number]);
+    }
     *is_reached = error == cudaSuccess;
     return error == cudaErrorNotReady ? (cudaGetLastError(), 0)
                                       : outcome(error);
@@ -326,6 +387,7 @@ static int repack(xyl_cuda_stream_t *stream, const xyl_cuda_repack_t *repack)
     on_device here(stream->device);
     uint32_t unit = 16;
 
+    stream->ends_in_kernel = 1;
     if (repack->bytes == 0)
         return 0;
     while (unit > 1 && repack->bytes % unit != 0)
@@ -395,6 +457,7 @@ static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
     combine_fn begin = combine_find(combine->op, wide_type(combine, &count));
     operands_t operands;
 
+    stream->ends_in_kernel = 1;
     if (begin == nullptr)
         return static_cast<int>(cudaErrorInvalidValue);
     if (count == 0)
@@ -465,6 +528,7 @@ static int move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
         blocks_of(stream, moves->blocks, MOVE_BLOCKS_PER_PROCESSOR) /
         moves->count;
 
+    stream->ends_in_kernel = 1;
     for (uint32_t i = 0; i < moves->count; i++)
         if (moves->move[i].bytes > longest)
             longest = moves->move[i].bytes;
@@ -537,19 +601,6 @@ static int stream_number(void *stream, uint64_t *number)
     return outcome(error);
 }
 
-static int stream_write(void *stream, uint64_t *word, uint64_t value)
-{
-    typedef CUresult (*write_fn)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
-    static write_fn write =
-        driver_function<write_fn>("cuStreamWriteValue64_v2");
-
-    if (write == nullptr)
-        return static_cast<int>(cudaErrorNotSupported);
-    return static_cast<int>(write(static_cast<CUstream>(stream),
-                                  reinterpret_cast<CUdeviceptr>(word), value,
-                                  CU_STREAM_WRITE_VALUE_DEFAULT));
-}
-
 static int launch(xyl_cuda_stream_t *stream, const xyl_cuda_launch_t *launch)
 {
     typedef CUresult (*launch_fn)(CUfunction, unsigned, unsigned, unsigned,
@@ -559,6 +610,7 @@ static int launch(xyl_cuda_stream_t *stream, const xyl_cuda_launch_t *launch)
     on_device here(stream->device);
     void *parameters[] = {launch->parameter};
 
+    stream->ends_in_kernel = 1;
     if (begin == nullptr)
         return static_cast<int>(cudaErrorNotSupported);
     return static_cast<int>(
