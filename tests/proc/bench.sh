@@ -145,7 +145,7 @@ test_bench_algorithms()
             [[ $name != node_* || $ranks -eq 4 ]] || continue
             nodes=1
             [ "$name" != han ] || nodes=2
-            command=("$run" -n $ranks --nodes $nodes
+            command=("$run" -n "$ranks" --nodes "$nodes"
                 "$programs/xylem-bench" --algorithm "$name" -b 64 -e 4K -n 2
                 --warmup 1 --buffers 2 --check --lines)
             attempt "${command[@]}" -c "$(IFS=, && echo "${list[*]}")"
