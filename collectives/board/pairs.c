@@ -1,7 +1,3 @@
-/* A function that changes a shared word repeats its swap until the swap
- * succeeds, or until the word has nothing to take. So other seats see a single
- * access. A swap fails only if another seat's swap has succeeded, and a piece
- * has a bounded number of successful swaps. */
 #include "collectives/board/pairs.h"
 
 #include <assert.h>

@@ -58,7 +58,12 @@ static inline uint64_t xyl_seats_add(const xyl_seats_t *seats,
     return seen + 1;
 }
 
-/* ---- for sums: combine.h and pairs.h ---- */
+/* ---- for sums: combine.h and pairs.h ----
+ *
+ * A function of these protocols that changes a shared word repeats its swap
+ * until the swap succeeds, or until the word has nothing to take. So other
+ * seats see a single access. A swap fails only if another seat's swap has
+ * succeeded, and a piece has a bounded number of successful swaps. */
 
 /* A flag per segment, which gets `value` when its sum is there. */
 typedef struct xyl_sum_flags {

@@ -11,7 +11,7 @@
 #include "collectives/stages/choice.h"
 
 /* Creates a bcast, reduce, allreduce or barrier on several nodes, as
- * xyl_node_create does on one. */
+ * xyl_node_create (node.h) does on one. */
 xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);

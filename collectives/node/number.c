@@ -3,7 +3,6 @@
  * numbers until the first piece of that stage has ended. */
 #include "collectives/node/stage_inside.h"
 
-/* Sets the strands of the pieces that are numbered now. */
 static void take_strands(xyl_node_stage_t *node, uint32_t begin, uint32_t end,
                          uint32_t step)
 {

@@ -594,7 +594,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return did;
 }
 
-/* This seat no longer looks at the piece. */
+/* Retires the piece when all stages that share it have done their parts. */
 static void piece_retire(xyl_node_stage_t *node, uint64_t piece)
 {
     node->pieces_left--;

@@ -354,7 +354,6 @@ static size_t unit_of(const xyl_node_sum_t *sum)
     return ROOMS_BYTES / rooms / sum->element_bytes * sum->element_bytes;
 }
 
-/* Combines the last two sums. */
 static void stack_combine(const xyl_node_sum_t *sum, sum_stack_t *stack,
                           size_t bytes)
 {

@@ -58,10 +58,10 @@ static int lacks_board(const xyl_tagged_t *tagged, uint32_t berth)
            (berth != XYL_BERTH_NONE && tagged->berths[berth] == NULL);
 }
 
-/* A new board costs a hundred microseconds. So a rank that would take a berth
- * without a board first waits a moment if the others still have berths that
- * this rank has left. Otherwise a rank that is ahead would take a new board for
- * each of its requests. */
+/* A new board is dear (kept.h). So a rank that would take a berth without a
+ * board first waits a moment if the others still have berths that this rank has
+ * left. Otherwise a rank that is ahead would take a new board for each of its
+ * requests. */
 static void wait_for_leavers(const xyl_tagged_t *tagged, uint32_t number)
 {
     const xyl_seats_t *seats = &tagged->board->seats;

@@ -145,7 +145,6 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
     return way;
 }
 
-/* The line of the seat that sends the block. */
 static xyl_board_line_t *line_of_sender(const xyl_node_stage_t *node,
                                         const xyl_node_piece_t *piece,
                                         const xyl_step_t *step)

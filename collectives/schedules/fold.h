@@ -43,7 +43,6 @@ static inline xyl_fold_t xyl_fold(uint32_t rank, uint32_t ranks)
     return xyl_fold_to(rank, ranks, places);
 }
 
-/* The rank at a place. */
 static inline uint32_t xyl_fold_rank(const xyl_fold_t *fold, uint32_t place)
 {
     return place < fold->extra ? 2 * place : place + fold->extra;

@@ -19,7 +19,6 @@ static inline uint64_t xyl_parts_at(const xyl_problem_t *problem, uint32_t part)
            xyl_recv_count(problem, last);
 }
 
-/* Elements of parts [first, end). */
 static inline uint64_t xyl_parts_count(const xyl_problem_t *problem,
                                        uint32_t first, uint32_t end)
 {

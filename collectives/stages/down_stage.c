@@ -44,7 +44,6 @@ static void down_check(down_stage_t *down)
         xyl_stage_release(&down->stage);
 }
 
-/* Copies a segment between `buf` and `sent`. */
 static void down_copy(const down_stage_t *down, char *to, const char *from,
                       uint64_t index)
 {

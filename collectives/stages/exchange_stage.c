@@ -327,7 +327,6 @@ static void message_done(xyl_event_t *event)
     exchange_advance(exchange);
 }
 
-/* An executor has done its work for an action. */
 static void action_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);

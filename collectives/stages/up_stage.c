@@ -356,7 +356,6 @@ static void up_sent(xyl_event_t *event)
     up_check(up);
 }
 
-/* An executor has done its work for a segment. */
 static void up_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);

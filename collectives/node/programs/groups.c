@@ -18,7 +18,6 @@ static uint32_t top_of(const xyl_problem_t *problem)
     return level;
 }
 
-/* The lowest seat of a seat's group at a level. */
 static uint32_t lowest_of(const xyl_problem_t *problem, uint32_t level,
                           uint32_t seat)
 {
@@ -53,7 +52,6 @@ static int has_groups(const xyl_problem_t *problem)
     return are_several && (!reduces || are_ranges || problem->is_commutative);
 }
 
-/* The leader of a seat's group at a level. */
 static uint32_t leader_of(const xyl_problem_t *problem, uint32_t root,
                           uint32_t level, uint32_t seat)
 {

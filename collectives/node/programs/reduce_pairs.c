@@ -69,8 +69,7 @@ static uint32_t near_cells_of(const xyl_problem_t *problem,
 }
 
 /* 1: the root takes no part in the tree, but adds its own input to the sum of
- * the others. Only the root has to wait, so in the tree it would come last,
- * combine all levels between its leaf and the top, and copy. */
+ * the others (docs/inside/node.md, "Seats that are late"). */
 static int root_is_apart(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_REDUCE && problem->ranks > 2 &&
