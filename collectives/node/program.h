@@ -39,13 +39,15 @@ typedef enum xyl_step_kind {
     XYL_STEP_PUBLISH, /* to = from, for this seat's input; moves nothing if the
                          other seats read the input in this seat's memory */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1.
-                         The first operand is that of seat first_seat + turn;
-                         first_seat follows end_seat - 1. `from` is the
+                         The order begins with seat first_seat + turn, and goes
+                         on with first_seat after end_seat - 1. `from` is the
                          position for first_seat */
     XYL_STEP_JOIN,    /* to = to op from */
     /* Steps from here on ignore `wait`, and wait as they need to. */
-    XYL_STEP_CLAIM,   /* takes slices until none is left: slice i when all
-                         counts are i + 1; combines as REDUCE, posts word i */
+    XYL_STEP_CLAIM,   /* takes slices until none is left, and combines each as
+                         REDUCE does. A seat may take slice i when the counts of
+                         all seats are at least i + 1; when it has combined the
+                         slice, it posts word i */
     XYL_STEP_COMBINE, /* adds `from` to sums in the window, slice by slice, in
                          any order; the sums lie behind the inputs. The last
                          seat to add to slice i posts word i. If one seat gets
@@ -58,12 +60,15 @@ typedef enum xyl_step_kind {
                          word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                          emits the slice */
-    XYL_STEP_OFFER,   /* writes into the line at `to` where `total` bytes of
-                         `from` lie, for the HAND and the TAKE of the transfer */
+    XYL_STEP_OFFER,   /* offers the transfer's seat `total` bytes of `from`: it
+                         says in the line at `to` where they lie. The HAND comes
+                         later in the program */
     XYL_STEP_HAND,    /* hands the transfer's seat `total` bytes of `from`,
-                         through the line or the cell at `to` (in INPUT) */
+                         through the line or the cell that `to`, a position in
+                         INPUT, names */
     XYL_STEP_TAKE, /* takes `total` bytes from the transfer's seat, through the
-                      line or the cell at `from` (in INPUT), or fails */
+                      line or the cell that `from`, a position in INPUT,
+                      names; or fails */
     XYL_STEP_TELL, /* tells all seats the longest of this seat's blocks that are
                       not handed */
     XYL_STEP_HEAR, /* waits until all seats have told; keeps the longest */
@@ -95,8 +100,9 @@ typedef enum xyl_post_kind {
 typedef struct xyl_post {
     xyl_post_kind_t kind;
     uint32_t value;
-    uint32_t seat; /* the only seat that may wait for the post; of a sum: the
-                      only seat that gets it. XYL_BOARD_ALL: each seat */
+    uint32_t seat; /* the only seat that may wait for the post; for a step that
+                      sums, the only seat that gets the sum. XYL_BOARD_ALL:
+                      each seat */
 } xyl_post_t;
 
 #define XYL_WAIT(kind, seat, value) ((xyl_wait_t){XYL_WAIT_##kind, seat, value})
@@ -117,13 +123,14 @@ typedef struct xyl_post {
  * the table of docs/inside/node.md, "Parcels". A program's writer decides it by
  * the length of the block and the cells of the program, so that both seats find
  * the same form. Seats that expect different lengths may find different forms.
- * Then the receiver still finds the sender's length in the place that its own
- * form gives it, and fails.
+ * The receiver looks for the sender's length in the place of the form that the
+ * receiver has found. The length is there all the same, and the receiver fails.
  *
- * By a line beside the slots (xyl_parcel_line), `to` of HAND and `from` of TAKE
- * name the seat whose line it is, and the sender posts the line's own count. By
- * a cell in the window that belongs to one sender and one receiver, the sender
- * posts its seat's count once, for all its blocks. */
+ * If a block goes by a line beside the slots (xyl_parcel_line), `to` of HAND
+ * and `from` of TAKE name the seat whose line it is. The sender posts the count
+ * of this line, or of its seat's line in the slot (told_by in transfer.c). If a
+ * block goes by a cell in the window that belongs to one sender and one
+ * receiver, the sender posts its seat's count, once for all its blocks. */
 typedef enum xyl_form {
     XYL_FORM_INLINE,
     XYL_FORM_CELL,
@@ -183,9 +190,10 @@ typedef struct xyl_step {
     xyl_post_t post;
     xyl_position_t to, from;
     xyl_step_cut_t cut;
-    /* How much further on the step's bytes lie in a seat's own memory than in
-     * the window, which has only one piece of each block. The bytes are those
-     * of `to` for PUBLISH, else of `from`. */
+    /* Offset of the step's bytes in a seat's own memory, less their offset in
+     * the window. The two differ because the memory has whole blocks, and the
+     * window one piece of each. The bytes are those of `to` for PUBLISH, else
+     * of `from`. */
     uint64_t further;
     union {
         xyl_step_sum_t sum;      /* CLAIM, COMBINE, COLLECT, PAIR */
@@ -200,8 +208,9 @@ typedef struct xyl_step {
      * must have no post, ends. */
     int or_itself;
     int takes_send; /* REDUCE: this seat's own operand is not published but lies
-                       at `within` of SEND. The operand is one of the first two,
-                       or SEND and RECV do not overlap */
+                       at `within` of SEND. If SEND and RECV overlap, this
+                       operand must be the first or the second one, so that no
+                       result overwrites it before it is read */
 } xyl_step_t;
 
 typedef struct xyl_node_program {
@@ -227,9 +236,9 @@ typedef struct xyl_node_program {
                        block; whole lines */
     uint64_t cells; /* bytes of each seat's cells, side by side in the window */
     uint64_t cell;  /* bytes of a cell */
-    uint64_t between; /* bytes of a cell between two seats, with its line, if a
-                         seat also has a cell of its own, of `cell` bytes; 0:
-                         all cells have `cell` bytes */
+    uint64_t between; /* bytes of a cell between two seats, its line included,
+                         in a program in which each seat also has a cell of its
+                         own, of `cell` bytes; 0: all cells have `cell` bytes */
     uint64_t handed;  /* bytes that this seat hands */
     int offers;       /* this seat offers blocks, or takes offered blocks in an
                          alltoall or a neighbor_allgather. Such a program does
@@ -296,9 +305,8 @@ void xyl_node_hear(xyl_node_program_t *program);
 /* Does as xyl_node_cut, while the largest block of all seats is not known. The
  * steps written so far are the first piece; if there are none, this function
  * adds TELL and HEAR. Steps written later belong to the other pieces. Write
- * them for one piece, in which each block has `room` bytes in the window; such
- * blocks lie side by side there, and nothing else. xyl_node_cut_now adapts
- * them. */
+ * them for one piece, in whose window blocks of `room` bytes lie side by side,
+ * and which has nothing else there. xyl_node_cut_now adapts them. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
 /* Cuts the steps again, for the largest block, which is known now. A program
  * may be cut any number of times. `largest` 0: the first piece is the only one.

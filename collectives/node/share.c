@@ -12,7 +12,9 @@
 #include "runtime/faults/failure.h"
 #include "runtime/faults/mismatch.h"
 
-/* Finds the input that this seat publishes in all pieces together. */
+/* Finds where in its buffer this seat's input begins and ends: each piece
+ * publishes a part of it. If other seats may not read the input there,
+ * `has_input` stays 0. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
@@ -69,7 +71,8 @@ void xyl_node_share_start(xyl_node_stage_t *node)
     explain(node);
 }
 
-/* The word of the call, with the generation of the piece in its slot. */
+/* The word of the call, with a generation in its upper bits, which tells apart
+ * the pieces that have the same slot one after the other. */
 static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
 {
     return node->stage.operation->call | number / XYL_BOARD_SLOTS
@@ -130,8 +133,8 @@ int xyl_node_share_is_said(const xyl_node_stage_t *node,
 static void say(const xyl_node_stage_t *node, xyl_board_line_t *line,
                 uint64_t call)
 {
-    /* Partners: the loads in xyl_node_is_alike, after what this seat posts
-     * next, and in says_the_same. */
+    /* Partners: the loads in xyl_node_is_alike, by seats that have seen the
+     * next post of this seat; and the loads in says_the_same. */
     atomic_store_explicit(&line->past, node->share.past, memory_order_relaxed);
     atomic_store_explicit(&line->call, call, memory_order_release);
 }
@@ -283,9 +286,9 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         memory_order_relaxed);
 }
 
-/* 1: `word` says that a seat's call was refused, and the seats may still agree:
- * this seat has waited for a few seconds only, so the other seat may make the
- * call again; or as many calls of this seat were refused. */
+/* 1: `word` says that a seat's call was refused, but the seats may still agree.
+ * Either this seat has waited for a few seconds only, and the other seat may
+ * make the call again. Or equally many calls of the two seats were refused. */
 static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
 {
     const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;

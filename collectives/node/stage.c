@@ -164,7 +164,7 @@ static unsigned stage_poll(xyl_node_stage_t *node)
         return did;
     }
     list_remove(node);
-    /* A stage that is left out (settle) emits nothing. */
+    /* A stage that node_settle has left out of the run emits nothing. */
     if (node->program.segments == 0 && node->stage.count != 0 &&
         !(node->is_skipped && node->stage.awaits))
         xyl_stage_emit(&node->stage, 0);
@@ -290,8 +290,8 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
-/* 1: the user needs no result of the stage, which reads the operation's own
- * memory for other ranks. */
+/* 1: the run may detach, and the stage uses no buffer of the user's: it only
+ * gives other ranks data that lie in the operation's own memory. */
 static int is_for_others(const xyl_stage_t *stage)
 {
     return stage->operation->detach.is_holding &&

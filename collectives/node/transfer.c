@@ -61,10 +61,13 @@ static uint32_t sender_of(const xyl_node_stage_t *node, const xyl_step_t *step)
                                        : node->board->seats.own;
 }
 
-/* If a parcel's line belongs to the sender's seat, it has only the words of
- * parts and offers. Count, length and short block go by the seat's own line,
- * where the sender says its call anyway. In a program that is cut late, the
- * seat's own line has other uses, so all goes by the parcel's line. */
+/* A seat has two lines for a piece: one in the slot (xyl_board_line), in which
+ * it says its call, and one for parcels (xyl_parcel_line). If a parcel goes by
+ * the sender's line for parcels, the sender writes count, length and short
+ * block into its line of the slot, because it says its call there anyway. The
+ * line for parcels then has only the words of parts and offers. In a program
+ * that is cut late, the line of the slot has other uses, so all goes by the
+ * line for parcels. */
 static told_by_t told_by(const xyl_node_stage_t *node, const xyl_step_t *step)
 {
     told_by_t told = forms[step->transfer.form].told;
@@ -273,8 +276,9 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, offer_of(node, strand, step->from, way.bytes));
-    /* The length is stored where a head has it, because the receiver may expect
-     * a head. Partner: length_of. */
+    /* `count` of this line is the length of the block: a receiver that expects
+     * a head in place of the line finds the length there, too. Partner:
+     * length_of. */
     atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
@@ -326,11 +330,12 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 
 /* The time when a sender ends its wait for the receiver. If the receiver has
  * not come, the sender waits about as long as it would need to copy the block;
- * if the receiver reads, `held_up_us`. If the sender also takes offered blocks,
- * and its program is not sparse, it waits after its last take for as long as
- * its takes have lasted, within these limits: the seats that offered these
- * blocks have come, and a receiver that is not held up needs no longer for its
- * takes. */
+ * if the receiver reads, the sender waits for `held_up_us`. A sender that takes
+ * offered blocks itself, in a program that is not sparse, measures how long its
+ * takes last. After its last take it waits for as long again, but not less than
+ * the first of the two times, and not more than the second. The seats that
+ * offered these blocks have come, and a receiver that is not held up needs no
+ * longer for its takes. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_way_t *way,

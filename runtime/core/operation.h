@@ -119,7 +119,7 @@ typedef struct xyl_operation {
                       unknown */
     size_t segment_bytes;
     uint64_t segments;
-    /* Every event reads the members above and the next two. */
+    /* Every event uses the members up to `looks_without_event`. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
     unsigned looks_without_event; /* in seconds, see faults/hangs.h */
     unsigned looks_max;           /* their limit; 0: the context's hang_s */
@@ -133,10 +133,10 @@ typedef struct xyl_operation {
     uint32_t stages_left;
     uint32_t tag;       /* calls of the ranks match by the tag; 0: by order */
     uint32_t sequences; /* numbers that its stages use for their messages */
-    uint64_t number; /* tag 0: of this run among the team's calls (history.h);
-                        else the run's first sequence number */
-    uint64_t past;   /* hash of the team's calls so far, this run included */
-    uint64_t mark;   /* see team.h */
+    uint64_t number;    /* tag 0: this run's number among the team's calls
+                           (history.h); other tags: its first sequence number */
+    uint64_t past;      /* hash of the team's calls so far, this run included */
+    uint64_t mark;      /* see team.h */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* its output is the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];

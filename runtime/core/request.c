@@ -128,8 +128,9 @@ void xyl_request_discard(xylem_request_t *request)
     xylem_team_t *team = request->team;
 
     request_mark_freed(request);
-    /* ops->keep takes only idle requests, and no call shall wait for events
-     * that the net still owes. */
+    /* The request becomes idle although the net may still owe it events:
+     * ops->keep takes only idle requests, and the end of the context shall not
+     * wait for these events. */
     request->is_freed = 0;
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
@@ -159,9 +160,9 @@ static void request_start_run(xyl_task_t *task)
     request->ops->start(request);
 }
 
-/* 1: the request has completed, for test, start and free alike. It is idle, or
- * its callback has been called; until the callback returns, only the callback
- * may use a request with XYLEM_FLAG_AUTOFREE. */
+/* 1: test, start and free take the request as completed. It is idle, or its
+ * callback has been called; until the callback returns, only the callback may
+ * use a request with XYLEM_FLAG_AUTOFREE. */
 static int request_is_over(xylem_request_t *request, uint32_t state)
 {
     return state == XYL_REQUEST_IDLE ||
