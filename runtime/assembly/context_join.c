@@ -146,9 +146,10 @@ static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
     return status;
 }
 
-/* Without shared memory returns the next rank on this machine, to which this
- * rank connects at once; else the number of ranks. A rank that no message can
- * reach must learn that now, or it would wait for ever. */
+/* Returns the rank to which this rank connects at once: the next rank on this
+ * machine, if the node's ranks share no memory; else the number of ranks, which
+ * means none. If the net cannot connect the two ranks, the context's creation
+ * fails now. Without this check the first collective would wait for ever. */
 static uint32_t first_to_connect(const xylem_context_t *context)
 {
     uint32_t i, rank;
@@ -260,8 +261,9 @@ static xylem_status_t reach_peers(xylem_context_t *context,
     }
     status = xyl_reach_exchange(context->job.bootstrap, &mine, context->peers,
                                 &reach);
-    /* From here on errors are printed at once: after the last exchange the
-     * launcher may end this rank because of another. */
+    /* From here on errors are printed at once. After the last exchange the
+     * launcher may end this rank because another rank has failed, and lines
+     * that were still held would be lost. */
     xyl_log_let_go();
     free(places);
     context->job.reaches = reach.blobs;
@@ -272,10 +274,11 @@ static xylem_status_t reach_peers(xylem_context_t *context,
 
 /* ---- parts that may fail on one rank ---- */
 
-/* Checks that descriptors are left for messages: two for each connection to
- * another machine, of which a rank in trees has a few, and some for a moment,
- * while UCX maps memory of this machine. A rank that lacked them later could
- * not answer, and the others would wait, so it fails now. */
+/* Checks that descriptors are left for messages. Each connection to another
+ * machine needs two, and a rank in trees has a few connections. UCX needs some
+ * more for a moment, when it maps memory of this machine. A rank that lacked
+ * descriptors later could not answer, and the others would wait, so the rank
+ * fails now. */
 static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
 {
     enum { FOR_A_MOMENT = 12, OF_PEER = 2, OTHERS_MAX = 16 };
@@ -392,8 +395,9 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-/* Sets an eighth of the cache, since send and receive buffers, the windows
- * between them and the program's own data need room there, too. */
+/* Operations that write at least an eighth of a core's cache copy past the
+ * caches, since send and receive buffers, the windows between them and the
+ * program's own data need room there, too. */
 static void set_past_caches(xylem_context_t *context,
                             const xyl_machine_t *machine)
 {
@@ -432,8 +436,9 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     return agree_on_start(context, status, trouble);
 }
 
-/* A write to a cache line that another core has just read takes several times
- * as long as a write to a line that was read some time ago. But windows larger
+/* Sets how many bytes the node's ranks write before they use a window again. A
+ * write to a cache line that another core has just read takes several times as
+ * long as a write to a line that was read some time ago. But windows larger
  * than all cores' own caches together are read from the cache behind these. A
  * quarter of the cores' own caches was best, or nearly so, with 2 and with 16
  * ranks. */
@@ -443,7 +448,8 @@ static void set_reuse_bytes(xylem_context_t *context,
     context->sizes.reuse = machine->own_cache_bytes * local_ranks(context) / 4;
 }
 
-/* Called before the ranks meet, so that the error is printed once. */
+/* Called before the ranks meet: there they compare their lines of the log, and
+ * one rank prints equal lines for all. */
 static xylem_status_t check_core(const xyl_config_t *config)
 {
     long cores = sysconf(_SC_NPROCESSORS_CONF);

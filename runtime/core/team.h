@@ -5,9 +5,9 @@
  *   source   20 bits  the sender's rank, and above it, in the bits that a team
  *                     of this size leaves free, the mark (xyl_team_mark)
  *   sequence 20 bits  the upper half is for calls with tags (tags.h)
- *   segment  10 bits  modulo 1024. All segments in flight on an edge lie within
- *                     two windows, and only every other one belongs to the edge
- *                     if the tree is double, so they have different values
+ *   segment  10 bits  modulo 1024. An edge carries one lane of at most 16, and
+ *                     its window has at most 64 segments. So two segments of an
+ *                     edge with equal values are never in its window together
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct xylem_team {
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
     uint64_t key;           /* names it and its memory; used once in the job */
-    _Atomic uint64_t begun; /* message numbers that calls in order took */
+    _Atomic uint64_t begun; /* next sequence number of calls without tags */
     uint64_t mark_bits;     /* of a message's tag */
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */
@@ -57,15 +57,15 @@ struct xylem_team {
     _Atomic uint32_t children; /* that were begun; equal on all ranks */
     uint32_t recoveries; /* agreements before a shrink; equal on all ranks */
     uint32_t unmade;     /* first child that a rank could not make; 0: none */
-    LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
+    LIST_ENTRY(xylem_team) others; /* the context's teams; under its lock */
     pthread_mutex_t lock;          /* for `tags`, and modules' state */
     _Atomic(xyl_tags_t *) tags;    /* NULL: no call had a tag */
     xyl_history_t history;
     void *attached[]; /* [modules->count], see module.h */
 };
 
-/* 1, equal on all ranks: wherever a node has several of the team's ranks, they
- * share memory. */
+/* 1: on every node with several of the team's ranks, these share memory. All
+ * ranks of the team get the same result. */
 static inline int xyl_team_shares(const xylem_team_t *team)
 {
     return team->may_share && team->context->all_nodes_share;

@@ -17,7 +17,7 @@
 
 enum {
     END_LOOKS = 100,
-    ENDING_WAIT_MS = 1000, /* from leaving its memory to a process's end */
+    ENDING_WAIT_MS = 1000, /* at most, for the end of an ending process */
     LOOK_US = 1000,        /* between looks at a process */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */

@@ -9,7 +9,7 @@ extern const xyl_module_t xyl_liveness_module;
 /* After the driver has started. Without effect if there are no local peers. */
 xylem_status_t xyl_liveness_start(xylem_context_t *context);
 void xyl_liveness_stop(xylem_context_t *context);
-/* Closes the descriptors, which messages need more, and polls /proc in their
+/* Closes the descriptors, to leave them to messages, and polls /proc in their
  * place. Called before the first turn. */
 void xyl_liveness_spare_descriptors(xylem_context_t *context);
 
