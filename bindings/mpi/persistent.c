@@ -25,11 +25,11 @@ struct xmpi_persistent {
     xmpi_plan_t plan;
     xylem_request_t *request; /* persistent_new clears from here on */
     xmpi_comm_t *comm;        /* held */
-    xmpi_tags_t *tags; /* the team whose tag it has; NULL: `team` is its own */
+    xmpi_tags_t *tags; /* the call has one of them; NULL: `team` is its own */
     xylem_team_t *team;
     MPI_Request handle;
     xylem_coll_t coll;
-    uint64_t begin; /* 0: not watched */
+    uint64_t begin; /* time of the start; 0: calls are not counted */
     phase_t phase;
     xylem_status_t refused; /* status of the last start */
     int code;               /* MPI's code of the outcome */

@@ -33,7 +33,7 @@ typedef struct view {
     uint64_t count;            /* of a block, in elements of `type` */
     xylem_type_t type;         /* XYLEM_BYTE, or a type with gaps */
     uint64_t *counts, *displs; /* of `type`; NULL: blocks are alike */
-    xylem_type_t *types; /* one per block, displs in bytes; NULL: `type` */
+    xylem_type_t *types; /* of each block, displs in bytes; NULL: all `type` */
 } view_t;
 
 static sides_t sides_of(const xmpi_call_t *call, const xmpi_comm_t *comm,
@@ -177,8 +177,9 @@ static const void *address_behind(const xmpi_side_t *side, int64_t bytes)
     return (const void *)((uintptr_t)side->buf + (uintptr_t)bytes);
 }
 
-/* Moves the beginning of the buffer to its first block if that lies before it,
- * or if the buffer is MPI_BOTTOM; displacements count `unit` bytes. */
+/* Moves `address` to the block with the lowest displacement, if that is
+ * negative, or if the buffer is MPI_BOTTOM. `unit`: bytes that a displacement
+ * of 1 stands for. */
 static void begin_at_first(view_t *view, int64_t unit)
 {
     int64_t lowest = INT64_MAX, displ;
@@ -594,7 +595,8 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (sides->receives) /* else it may be MPI_IN_PLACE, and is not looked at */
         memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
     *error = pack_sums(plan, call, sides, type, total);
-    /* Rank 0's buffer, which an exscan does not write, must survive packing. */
+    /* An exscan does not write rank 0's packed buffer. Packing fills that with
+     * the user's data, which the unpacking at the end puts back. */
     plan->packs_recv = sides->in_place || call->coll == XYLEM_COLL_EXSCAN;
     return fate;
 }
