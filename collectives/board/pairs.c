@@ -127,8 +127,9 @@ static uint64_t bit_of(uint32_t segment)
     return UINT64_C(1) << segment;
 }
 
-/* The word of a node: the low bits of the piece's number, and the two cells. No
- * word keeps its value until the same bits of a number come back. */
+/* The word of a node: the low bits of the piece's number, and the two cells.
+ * The same low bits come back after so many pieces (2^40; in words of cells
+ * 2^33) that no seat takes an old word for one of this piece. */
 static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
 {
     return piece->number << NODE_AT | cells;
@@ -412,9 +413,9 @@ static uint32_t own_share(const xyl_pairs_piece_t *piece)
                       piece->contributors);
 }
 
-/* Another seat has taken what this seat put into the node. A seat that follows,
- * or whose input may be read, goes on to the node in which the sum of both
- * cells, or the inputs of both subtrees, meet others. */
+/* Another seat has taken what this seat put into the node, and brings the sum,
+ * or INPUTS, to the next node up the tree. This seat goes on to that node if it
+ * follows its cells, or if others may read its input. */
 static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                    uint64_t bit)
 {
@@ -438,9 +439,9 @@ static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
 }
 
 /* Looks at a node into which the seat has put a cell: takes both cells if both
- * are there, follows them if another seat has taken them. Other seats no longer
- * read the seat's input if a cell is, or was, on the seat's side of the node.
- */
+ * are there, follows them if another seat has taken them. If a cell is, or was,
+ * on this seat's side of the node, the cell has the seat's input, and no other
+ * seat reads the input any more. */
 static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;

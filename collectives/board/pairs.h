@@ -25,29 +25,30 @@
  * cell, without a copy. Where INPUTS meet INPUTS, they go up together without
  * work. Where they meet a cell, or at the top, one seat combines all inputs of
  * their subtrees in one pass, in the order of the tree. A seat that has put
- * INPUTS stays until a cell or the result has its input. The seat *withdraws*
- * INPUTS that have not met another partial if it need not wait for the result,
- * and late seats keep it from leaving: it takes INPUTS out of the node,
- * combines all inputs of their subtree into a cell, and puts the cell.
+ * INPUTS stays until a cell or the result has its input. If late seats keep it
+ * from leaving, and it need not wait for the result, it *withdraws* INPUTS that
+ * have not met another partial: it takes them out of the node, combines all
+ * inputs of their subtree into a cell, and puts the cell.
  *
  * docs/inside/node.md says which seat works. Cells outside the window lie in
- * *runs*, which the caller takes from elsewhere: a run has the cells of one
- * word. The seat that frees the last cell of a run gives the run back. A seat
- * that gets no run does not wait for one, but uses its home cell.
+ * *runs*, which the caller takes from elsewhere. A run has the cells whose bits
+ * lie in one word (`cells` below). The seat that frees the last cell of a run
+ * gives the run back. A seat that gets no run does not wait for one, but uses
+ * its home cell.
  *
  * A seat that waits for the result looks after the cells that it has put until
  * they are taken. Any other seat leaves when it has contributed to all
- * segments, and other seats have taken every node in which it has put the
- * second cell.
+ * segments, and every node in which it has put the second cell is taken.
  *
  * No seat waits for ever. Each pair of seats has a *home* cell in the window;
- * any seat may use the other cells. A seat may use the home cell for the first
- * of the segments that it lacks. Let s be the first segment that is not
- * complete. Cells in its tree are merged by the seat that put the second one,
- * and those of segments before it have been freed. A seat that lacks s finds
- * its partner's cell in their node, and needs no other; or the home cell is
- * free: its partner has used it for no segment behind s, because the partner
- * would have contributed to s first; and segments in front of s are complete.
+ * any seat may use the other cells. A seat uses the home cell only for the
+ * first segment that it lacks. Let s be the first segment that is not complete.
+ * All cells of earlier segments have been freed. If two cells meet in the tree
+ * of s, the seat that has put the second cell stays until they are merged. A
+ * seat that lacks s can go on in each of two cases:
+ *   - Its partner's cell is in their node: the seat needs no other cell.
+ *   - That cell is not there: the home cell is free. The partner has not used
+ *     it for a later segment, since it would have contributed to s first.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
  * puts, takes or frees a cell looks for marks afterwards, and wakes the marked
@@ -63,7 +64,7 @@ enum {
     XYL_PAIRS_SEATS_MAX = 512,
     XYL_PAIRS_CELLS_MAX = 2048,
     XYL_PAIRS_CELLS_OF_WORD = 16,
-    XYL_PAIRS_RUN_MAX = 0x7fff /* its name */
+    XYL_PAIRS_RUN_MAX = 0x7fff /* highest name of a run */
 };
 
 /* The words of a piece, never cleared: values begin with the piece's number,
@@ -101,7 +102,7 @@ typedef struct xyl_pairs_piece {
     uint32_t segments;
     uint64_t ready; /* bits of segments of which this seat has its input */
     uint32_t near;  /* cells that lie in the window: at least the homes */
-    uint32_t cells; /* in all; if more than `near`, that is whole words */
+    uint32_t cells; /* in all; if more than `near`, `near` fills whole words */
     xyl_pairs_runs_t runs;
     int lies;    /* others read this seat's input where it lies */
     int leaves;  /* this seat, which has `lies`, withdraws INPUTS, and copies
