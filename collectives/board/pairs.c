@@ -265,7 +265,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece)
 }
 
 /* Takes the pair's home cell; 0: the cell is in use, or an earlier segment
- * still needs this seat's input. */
+ * still needs this seat's input. If this seat has put INPUTS there, the partner
+ * may need the cell. */
 static uint32_t home_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
@@ -273,7 +274,7 @@ static uint32_t home_take(const xyl_pairs_piece_t *piece,
     uint32_t home = piece->place / 2;
     uint64_t before = bit_of(pairs->segment) - 1;
 
-    if ((pairs->added & before) != before)
+    if ((pairs->added & ~pairs->lying & before) != before)
         return 0;
     return cell_take_of(piece, home / each, bit_of(home % each));
 }

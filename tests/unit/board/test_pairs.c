@@ -51,7 +51,8 @@ typedef struct extent {
     int come_singly;   /* segments, to every other seat */
     uint32_t runs;     /* cells beyond the window are whole words then */
     uint32_t lie;      /* bits of seats whose input is read where it lies */
-    int hasty;         /* seats stay only until they have added */
+    int hasty;         /* seats stay only until they have added; 2: or until
+                          they have added something */
 } extent_t;
 
 typedef struct play {
@@ -272,6 +273,16 @@ static void work(play_t *play, uint32_t seat)
 
 /* ---- steps ---- */
 
+static int has_stayed(const play_t *play, const xyl_pairs_piece_t *piece,
+                      const xyl_pairs_t *p, xyl_sum_next_t next)
+{
+    if (play->size.hasty == 2 && p->state == XYL_PAIRS_PASS && p->added != 0)
+        return 1;
+    return (next == XYL_SUM_WAIT ||
+            (play->size.hasty != 0 && p->state == XYL_PAIRS_PASS)) &&
+           xyl_pairs_has_added(piece, p);
+}
+
 /* Runs a seat up to and with one access to a shared word. */
 static void step(orders_t *orders, uint32_t seat)
 {
@@ -293,9 +304,7 @@ static void step(orders_t *orders, uint32_t seat)
     words_move(play, 0);
     if (p->state == XYL_PAIRS_WORK)
         orders_wake(orders, seat);
-    if ((next == XYL_SUM_WAIT ||
-         (play->size.hasty && p->state == XYL_PAIRS_PASS)) &&
-        play->now.stays[seat] && xyl_pairs_has_added(&piece, p))
+    if (play->now.stays[seat] && has_stayed(play, &piece, p, next))
         play->now.stays[seat] = 0; /* that was long enough */
     else if (next == XYL_SUM_WAIT)
         orders_rest(orders, seat);
@@ -594,6 +603,19 @@ static void test_withdraw(void)
          .root_is_apart = 1},
         {.seats = 3, .segments = 1, .lie = 7, .stay = 1, .root_is_apart = 1},
         {.seats = 2,
+         .segments = 3,
+         .lie = 2,
+         .stay = 1,
+         .hasty = 2,
+         .root_is_apart = 1},
+        {.seats = 3,
+         .segments = 2,
+         .lie = 2,
+         .stay = 1,
+         .hasty = 2,
+         .come_singly = 1,
+         .root_is_apart = 1},
+        {.seats = 2,
          .segments = 2,
          .lie = 3,
          .stay = 1,
@@ -637,7 +659,7 @@ static void test_by_chance(void)
             size.lie = random_between(&random, 0, 1) != 0
                            ? (1u << size.seats) - 1
                            : random_below(&random, 1u << size.seats);
-        size.hasty = random_below(&random, 2) == 0;
+        size.hasty = (int)random_below(&random, 3);
         play_init(play, &size);
         orders_by_chance(&play->orders, &random);
     }
