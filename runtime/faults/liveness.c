@@ -214,6 +214,13 @@ static int process_has_ended(const watched_t *watched, int wait_ms)
     return looks >= 0;
 }
 
+/* 1: the process has ended, or its rank is suspected already. */
+static int is_dead(const watched_t *watched)
+{
+    return watched->context->peers[watched->rank].is_suspected ||
+           process_has_ended(watched, 0);
+}
+
 xylem_status_t xyl_liveness_explain(xylem_context_t *context,
                                     const xylem_team_t *team,
                                     xylem_status_t status)
@@ -225,7 +232,7 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
     while (looks-- > 0 && !has_died) {
         for (i = 0; i < liveness->count; i++)
             if (xyl_team_contains(team, liveness->peers[i].rank) &&
-                process_has_ended(&liveness->peers[i], 0)) {
+                is_dead(&liveness->peers[i])) {
                 xyl_failure_suspect(context, liveness->peers[i].rank);
                 has_died = 1;
             }

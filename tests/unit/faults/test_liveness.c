@@ -54,10 +54,13 @@ static void test_gone_before(void)
 {
     xyl_peer_t peers[RANKS] = {{.pid = 0}};
     xylem_context_t *context = context_with(peers, process_that_has_ended());
+    xylem_team_t team = {.size = RANKS};
 
     CHECK_EQ(xyl_liveness_start(context), XYLEM_OK);
     CHECK(peers[PEER].is_suspected);
     CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 0);
+    CHECK_EQ(xyl_liveness_explain(context, &team, XYLEM_ERR_NET),
+             XYLEM_ERR_PROC_FAILED);
     xyl_liveness_stop(context);
     free(context);
 }
