@@ -79,6 +79,7 @@ static xylem_status_t status_of_ucx(ucs_status_t status)
     case UCS_OK:
         return XYLEM_OK;
     case UCS_ERR_CANCELED:
+    case UCS_ERR_NOT_CONNECTED: /* the endpoint fails; see unasked_keep */
         return XYLEM_ERR_CANCELED;
     case UCS_ERR_MESSAGE_TRUNCATED:
         return XYLEM_ERR_TRUNCATED;
@@ -175,9 +176,9 @@ static void peer_give_up(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
-/* UCX cancels the messages of a failing endpoint, possibly before it reports
- * the failure (1.13: UCX connects once more, and is refused). The net keeps
- * such a message until the report. */
+/* UCX cancels the messages of a failing endpoint, or says that it is not
+ * connected, possibly before it reports the failure (1.13: UCX connects once
+ * more, and is refused). The net keeps such a message until the report. */
 static void unasked_keep(net_ucx_t *net, xyl_event_t *event)
 {
     if (xyl_fifo_is_empty(&net->unasked)) {

@@ -26,8 +26,10 @@ typedef struct played {
 static played_t message;   /* the one that is under way */
 static int endpoint_place; /* its address stands for an endpoint */
 static ucp_err_handler_t endpoint_error;
-static unsigned ends_at, fails_at, turn; /* turns; 0: never */
-static unsigned told;                    /* deaths */
+static unsigned ends_at, fails_at, turn;
+static ucs_status_t end_status = UCS_ERR_CANCELED;
+/* of a message */    /* turns; 0: never */
+static unsigned told; /* deaths */
 static int sends_end_at_once;
 static ucp_tag_t sent_tags[MESSAGES]; /* of those, in order */
 static unsigned sent;
@@ -162,7 +164,7 @@ ucs_status_ptr_t __wrap_ucp_tag_msg_recv_nbx(ucp_worker_h worker, void *buf,
     return NULL;
 }
 
-static void message_is_canceled(void)
+static void message_ends(ucs_status_t status)
 {
     const ucp_tag_recv_info_t info = {.length = 0};
 
@@ -170,16 +172,16 @@ static void message_is_canceled(void)
         return;
     message.is_under_way = 0;
     if (message.sent != NULL)
-        message.sent(&message, UCS_ERR_CANCELED, message.user_data);
+        message.sent(&message, status, message.user_data);
     else
-        message.received(&message, UCS_ERR_CANCELED, &info, message.user_data);
+        message.received(&message, status, &info, message.user_data);
 }
 
 void __wrap_ucp_request_cancel(ucp_worker_h worker, void *request)
 {
     (void)worker;
     CHECK(request == &message);
-    message_is_canceled();
+    message_ends(UCS_ERR_CANCELED);
 }
 
 void __wrap_ucp_request_free(void *request)
@@ -197,7 +199,7 @@ unsigned __wrap_ucp_worker_progress(ucp_worker_h worker)
         return 1;
     }
     if (turn == ends_at)
-        message_is_canceled();
+        message_ends(end_status);
     if (turn == fails_at)
         endpoint_error.cb(endpoint_error.arg, (void *)&endpoint_place,
                           UCS_ERR_ENDPOINT_TIMEOUT);
@@ -306,6 +308,14 @@ static void test_death_after_the_message(void)
         CHECK_EQ(end(&job), XYLEM_ERR_PROC_FAILED);
         CHECK_EQ(told, 1);
     }
+}
+
+/* UCX may also say that the endpoint is not connected. */
+static void test_death_after_no_connection(void)
+{
+    end_status = UCS_ERR_NOT_CONNECTED;
+    test_death_after_the_message();
+    end_status = UCS_ERR_CANCELED;
 }
 
 /* Which is as long as it takes to connect once more, and to be refused. */
@@ -519,6 +529,8 @@ static void test_flush(void)
 static const check_case_t cases[] = {
     {"ucx: a message is canceled a turn before its peer is found dead",
      test_death_after_the_message},
+    {"ucx: a message lacks a connection a turn before its peer is found dead",
+     test_death_after_no_connection},
     {"ucx: and many turns before", test_death_long_after_the_message},
     {"ucx: and a turn after", test_death_before_the_message},
     {"ucx: nobody is found dead", test_nobody_dies},
