@@ -48,7 +48,8 @@
  * seat that lacks s can go on in each of two cases:
  *   - Its partner's cell is in their node: the seat needs no other cell.
  *   - That cell is not there: the home cell is free. The partner has not used
- *     it for a later segment, since it would have contributed to s first.
+ *     it for a later segment, since it would have contributed to s first, and
+ *     INPUTS that no seat has combined yet do not count for this.
  *
  * Sleep: a seat that waits marks itself, then looks once more; a seat that
  * puts, takes or frees a cell looks for marks afterwards, and wakes the marked
