@@ -279,6 +279,13 @@ static int root_is_apart(const xyl_node_sum_t *sum)
     return sum->step->end_seat != sum->board->seats.count;
 }
 
+/* The seat at a place in the tree. */
+static uint32_t seat_at(const xyl_node_sum_t *sum, uint32_t place)
+{
+    return place +
+           (uint32_t)(root_is_apart(sum) && place >= sum->step->post.seat);
+}
+
 static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
@@ -377,10 +384,7 @@ static int stack_add(const xyl_node_sum_t *sum, sum_stack_t *stack,
         last = stack->count++;
         stack->levels[last] = 0;
         stack->at[last] =
-            sum->input(sum->input_arg,
-                       place + (uint32_t)(root_is_apart(sum) &&
-                                          place >= sum->step->post.seat),
-                       at, bytes);
+            sum->input(sum->input_arg, seat_at(sum, place), at, bytes);
         if (stack->at[last] == NULL)
             return 0;
         while (stack->count - bottom > 1 && stack->levels[stack->count - 1] ==

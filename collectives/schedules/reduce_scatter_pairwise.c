@@ -14,7 +14,7 @@ typedef struct pairwise {
     uint64_t count;
     xyl_inbox_t inbox;
     xyl_position_t sum; /* place for the sum up to this rank */
-    /* Where that sum lies now, and where the sum of the ranks behind lies. */
+    /* Present places: of `sum`, and of the sum of the ranks behind this one. */
     xyl_position_t low, high;
     xyl_action_t low_ready, high_ready;
     xyl_action_t sent; /* in place: sends from the result's place */

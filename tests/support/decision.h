@@ -1,4 +1,4 @@
-/* What the library chooses for a call of some kind. */
+/* Tells which algorithm the library chooses for a call. */
 #pragma once
 
 #include "collectives/choose/choose.h"

@@ -18,5 +18,5 @@ void told_init(told_t *told, uint64_t seed, int shares_memory);
 xylem_team_t *told_world(const told_t *told, uint32_t rank);
 /* Starts an allreduce of all words. */
 void told_start(told_t *told, uint32_t rank);
-/* So many times all ranks look for operations that hang. */
+/* All ranks look `looks` times for operations that hang. */
 void told_look(const told_t *told, uint32_t looks);

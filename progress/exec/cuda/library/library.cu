@@ -249,15 +249,14 @@ static void stream_destroy(xyl_cuda_stream_t *stream)
     free(stream);
 }
 
-static cudaError_t words_create(xyl_cuda_stream_t *stream)
+/* Without memory for words, all marks are events. */
+static void words_create(xyl_cuda_stream_t *stream)
 {
     size_t bytes = XYL_CUDA_MARKS * sizeof *stream->words;
     void *words = nullptr;
-    cudaError_t error = cudaHostAlloc(&words, bytes, cudaHostAllocPortable);
 
-    if (error == cudaSuccess)
+    if (outcome(cudaHostAlloc(&words, bytes, cudaHostAllocPortable)) == 0)
         stream->words = static_cast<mark_word *>(memset(words, 0, bytes));
-    return error;
 }
 
 static int stream_create(int device, xyl_cuda_stream_t **stream_out)
@@ -278,12 +277,12 @@ static int stream_create(int device, xyl_cuda_stream_t **stream_out)
     for (int i = 0; i < XYL_CUDA_MARKS && error == cudaSuccess; i++)
         error =
             cudaEventCreateWithFlags(&stream->marks[i], cudaEventDisableTiming);
-    if (error == cudaSuccess)
-        error = words_create(stream);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+        words_create(stream);
         *stream_out = stream;
-    else
+    } else {
         stream_destroy(stream);
+    }
     return outcome(error);
 }
 
@@ -322,7 +321,7 @@ static int mark(xyl_cuda_stream_t *stream, uint32_t number)
     on_device here(stream->device);
 
     stream->awaited[number] = 0;
-    if (stream->ends_in_kernel &&
+    if (stream->words != nullptr && stream->ends_in_kernel &&
         stream_write(stream->stream, &stream->words[number].value,
                      stream->written + 1) == 0) {
         stream->awaited[number] = ++stream->written;
